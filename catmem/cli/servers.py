@@ -215,7 +215,7 @@ def _of_user(call: Call, profile: str | None) -> tuple[str, str | None]:
     ):
         raise ConfigError(
             "this file says something else than whose memory to serve",
-            code="bad_settings",
+            code="schema",
             path=path,
             hint="Write two lines: 'profile: NAME' and 'root: FOLDER'.",
         )

@@ -449,17 +449,17 @@ def _check_selectors(source: YamlFile, key: KeyPath, selectors: Sequence[str]) -
     for index, selector in enumerate(selectors):
         wrong = selector_fault(selector)
         if wrong:
-            raise source.fault((*key, index), "selector", *wrong)
+            raise source.fault((*key, index), *wrong, code="selector")
     if selectors and all(selector.startswith("!") for selector in selectors):
         message = "the selectors only take away, so they fit nothing"
-        raise source.fault(key, "selector", message, "Put '*' in front of them.")
+        raise source.fault(key, message, "Put '*' in front of them.", code="selector")
 
 
 def _entities(source: YamlFile, declared: Mapping[str, Mapping[str, Any]]) -> dict[str, DeclaredEntity]:
     found: dict[str, DeclaredEntity] = {}
     for name, said in declared.items():
         if not is_declared(name):
-            raise source.fault(("entities", name), "bad_entity", f"{shown(name)} cannot be declared", DECLARED_RULE)
+            raise source.fault(("entities", name), f"{shown(name)} cannot be declared", DECLARED_RULE)
         writers, readers = (tuple(said.get(key, ())) for key in ("writers", "readers"))
         found[name] = DeclaredEntity(name, said["content"], writers, readers)
     return found
@@ -470,24 +470,24 @@ def _check_settings(source: YamlFile, data: Mapping[str, Any]) -> None:
     homes = data.get("homes", "homes")
     if re.search("[{}]", homes.replace("{name}", "")):
         message = f"{shown(homes)} has braces other than {{name}}"
-        raise source.fault(("homes",), "bad_template", message, "Write a folder, or a template with {name} in it.")
+        raise source.fault(("homes",), message, "Write a folder, or a template with {name} in it.")
     for key in ("homes", "profiles"):
         _check_tilde(source, (key,), data.get(key, ""))
     _check_tilde(source, ("server", "tokens"), data.get("server", {}).get("tokens", ""))
     for name in data.get("tags", {}):
         if name in schema("tags")["properties"]:
             message = f"the tag {name} belongs to the file format and cannot be declared again"
-            raise source.fault(("tags", name), "reserved_tag", message, "Remove it, or choose another name.")
+            raise source.fault(("tags", name), message, "Remove it, or choose another name.")
     for name in RESERVED:
         if name in data.get("agents", {}):
             message = f"{name} is a writer without a profile, and cannot be an agent with one"
-            raise source.fault(("agents", name), "reserved_agent", message, "Remove it, or choose another name.")
+            raise source.fault(("agents", name), message, "Remove it, or choose another name.")
 
 
 def _check_tilde(source: YamlFile, key: KeyPath, path: str) -> None:
     if path.startswith("~") and not path.startswith("~/") and path != "~":
         message = f"{shown(path)} begins with the home folder of another user"
-        raise source.fault(key, "bad_path", message, "Write '~/' for your own home folder, or the path itself.")
+        raise source.fault(key, message, "Write '~/' for your own home folder, or the path itself.")
 
 
 def _categories(source: YamlFile, declared: Mapping[str, Mapping[str, Any]]) -> dict[str, Category]:
@@ -495,7 +495,7 @@ def _categories(source: YamlFile, declared: Mapping[str, Mapping[str, Any]]) -> 
     taken: dict[str, str] = {UNCATEGORIZED: UNCATEGORIZED}
     if UNCATEGORIZED in declared:
         message = f"the category {UNCATEGORIZED} is always there and cannot be declared"
-        raise source.fault(("taxonomy", "categories", UNCATEGORIZED), "reserved_category", message, "Remove it.")
+        raise source.fault(("taxonomy", "categories", UNCATEGORIZED), message, "Remove it.")
     taken |= {slug: slug for slug in declared}
     return {slug: _category(source, slug, said, taken) for slug, said in declared.items()}
 
@@ -507,10 +507,10 @@ def _category(source: YamlFile, slug: str, said: Mapping[str, Any], taken: dict[
         place = (*key, "aliases", index)
         if not alias:
             message = f"the alias {shown(written)} has no letter or number"
-            raise source.fault(place, "bad_alias", message, "Write a title or a slug.")
+            raise source.fault(place, message, "Write a title or a slug.")
         if alias in taken:
             message = f"the alias {shown(written)} already stands for the category {taken[alias]}"
-            raise source.fault(place, "alias_taken", message, "One name means one category: remove one of the two.")
+            raise source.fault(place, message, "One name means one category: remove one of the two.")
         taken[alias] = slug
     made = slug.replace("-", " ").title()
     # A title that would be that of another category stays a slug.
@@ -518,7 +518,7 @@ def _category(source: YamlFile, slug: str, said: Mapping[str, Any], taken: dict[
     if slugify(title) not in {slug, *given}:
         message = f"a section titled {shown(title)} would have the category {slugify(title) or 'nothing'}, not {slug}"
         hint = f"Change the title, or give {slugify(title)!r} as an alias." if slugify(title) else "Change the title."
-        raise source.fault((*key, "title"), "bad_title", message, hint)
+        raise source.fault((*key, "title"), message, hint)
     return Category(
         slug=slug,
         title=title,

@@ -60,7 +60,7 @@ def check_file(file: YamlFile, schema_name: str) -> dict[str, Any]:
         if faults := validate(data, schema_name):
             first = min(faults, key=lambda fault: file.place(fault.key) or ())
             more = f" (and {len(faults) - 1} more in this file)" if len(faults) > 1 else ""
-            raise file.fault(first.key, "schema", first.message + more, first.hint)
+            raise file.fault(first.key, first.message + more, first.hint)
         remember(digest)
     found: dict[str, Any] = data
     return found

@@ -204,8 +204,8 @@ def load_profile(path: str | Path, *, profiles_dir: str | Path | None = None, co
     Parents are looked for in ``profiles_dir``, by default the file's own folder. With ``config`` its prompt defaults
     and limits lie under the profile's, aliases of categories are resolved, and a closed taxonomy bounds the patterns.
 
-    Raises ``ConfigError`` (``schema``, ``selector``, ``name_mismatch``, ``two_files``, ``extends_cycle``,
-    ``extends_depth``, ``yaml_…``), ``UnknownNameError`` for a missing parent, and ``UnreadableError``.
+    Raises ``ConfigError`` (``schema``, ``selector``, ``yaml_syntax``), ``UnknownNameError`` for a missing parent, and
+    ``UnreadableError``.
     """
     file = Path(path)
     folder, known = file.parent if profiles_dir is None else Path(profiles_dir), _read_now.get()
@@ -376,17 +376,17 @@ def _layers(file: Path, folder: Path, read: dict[str, _Layer]) -> list[_Layer]:
         if parent in chain:
             circle = " -> ".join((*chain[chain.index(parent) :], parent))
             message = f"the profiles extend each other in a circle: {circle}"
-            raise layer.file.fault(("extends",), "extends_cycle", message, "Remove one 'extends' of the circle.")
+            raise layer.file.fault(("extends",), message, "Remove one 'extends' of the circle.")
         if len(chain) == _MAX_CHAIN:
             message = f"{file.stem} would be built of more than {_MAX_CHAIN} profiles that extend each other"
             hint = "Let one of them extend a profile further up, and write out what lies between."
-            raise layer.file.fault(("extends",), "extends_depth", message, hint)
+            raise layer.file.fault(("extends",), message, hint)
         parent_file = _file_of(folder, parent)
         if parent_file is None:
             others = [name for name in profile_names(folder) if name not in chain]
             message = f"there is no profile {parent!r} to extend"
             hint = suggestion(parent, others, "profiles")
-            raise layer.file.fault(("extends",), UnknownNameError.code, message, hint, UnknownNameError)
+            raise layer.file.fault(("extends",), message, hint, code=UnknownNameError.code, kind=UnknownNameError)
         layer = read.get(parent) or read.setdefault(parent, _read(parent_file))
 
 
@@ -395,7 +395,7 @@ def _read(file: Path) -> _Layer:
     for suffix in YAML_SUFFIXES:
         if suffix != file.suffix and os.path.lexists(f"{os.fspath(file).removesuffix(file.suffix)}{suffix}"):
             message = f"the profile {file.stem} stands in two files, {file.name} and {file.stem}{suffix}"
-            raise ConfigError(message, code="two_files", path=file, hint="Remove one of them.")
+            raise ConfigError(message, code="schema", path=file, hint="Remove one of them.")
     return _layer(file, read_bounded(file, YAML_LIMIT))
 
 
@@ -406,12 +406,12 @@ def _layer(file: Path, raw: bytes) -> _Layer:
     data = check_file(found, "profile")
     if data.get("name", file.stem) != file.stem:
         message = f"the name is {data['name']!r}, but the file is {file.name}"
-        raise found.fault(("name",), "name_mismatch", message, "Rename one of the two, or leave 'name' out.")
+        raise found.fault(("name",), message, "Rename one of the two, or leave 'name' out.")
     for key in SELECTOR_KEYS:
         for index, selector in enumerate(data.get(key, ())):
             wrong = selector_fault(selector)
             if wrong:
-                raise found.fault((key, index), "selector", *wrong)
+                raise found.fault((key, index), *wrong, code="selector")
     return _Layer(file.stem, file, found, data)
 
 

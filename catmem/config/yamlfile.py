@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from catmem.errors import ConfigError, NotUtf8Error
+from catmem.errors import ConfigError, ErrorPlace, NotUtf8Error
 from catmem.files import read_bounded
 from catmem.resources import digest_of, recall, remember
 from catmem.text import BOM, LineIndex
@@ -65,7 +65,13 @@ class YamlFile(NamedTuple):
         return self.positions.get(key)
 
     def fault(
-        self, key: KeyPath, code: str, message: str, hint: str | None, kind: type[ConfigError] = ConfigError
+        self,
+        key: KeyPath,
+        message: str,
+        hint: str | None,
+        *,
+        code: str = "schema",
+        kind: type[ConfigError] = ConfigError,
     ) -> ConfigError:
         """What is wrong with a setting."""
         line, column = self.place(key) or (None, None)
@@ -128,7 +134,7 @@ def _parsed(text: str, path: str | PathLike[str] | None) -> YamlFile:
         # PyYAML lets these through for an escape such as "\UFFFFFFFF" and for a %YAML directive of thousands of digits.
         offset = loader.get_mark().index if loader else 0
         message = "not valid YAML: a number in an escape or a directive is too large"
-        raise reader.fault(offset, "yaml_syntax", message, "Write the character itself.") from None
+        raise reader.fault(offset, message, "Write the character itself.") from None
 
 
 class _Reader:
@@ -139,13 +145,14 @@ class _Reader:
         self.positions: dict[KeyPath, tuple[int, int]] = {}
         self._lines = LineIndex(text)
 
-    def fault(self, offset: int, code: str, message: str, hint: str, key: KeyPath = ()) -> ConfigError:
+    def fault(self, offset: int, message: str, hint: str, key: KeyPath = ()) -> ConfigError:
         line, column = self._lines.position(offset)
-        return ConfigError(message, code=code, path=self.path, line=line, column=column, key=key_text(key), hint=hint)
+        place: ErrorPlace = {"path": self.path, "line": line, "column": column, "key": key_text(key)}
+        return ConfigError(message, code="yaml_syntax", hint=hint, **place)
 
     def character_fault(self, offset: int) -> ConfigError:
         message = f"not valid YAML: the character U+{ord(self.text[offset]):04X} may not stand in it"
-        return self.fault(offset, "yaml_syntax", message, "Remove it, or write it as an escape in double quotes.")
+        return self.fault(offset, message, "Remove it, or write it as an escape in double quotes.")
 
     def syntax_fault(self, error: yaml.MarkedYAMLError) -> ConfigError:
         what = " ".join(part for part in (error.context, error.problem) if part)
@@ -157,7 +164,7 @@ class _Reader:
             unsure = "" if "end" in what else ", or a value in it needs quotes"
             hint = f"The {'bracket' if 'flow' in what else 'quote'} that opens {opens} is not closed{unsure}."
         hint = "YAML is indented with spaces; replace the tab." if "'\\t'" in what else hint
-        return self.fault(mark.index if mark else 0, "yaml_syntax", f"not valid YAML: {what}", hint)
+        return self.fault(mark.index if mark else 0, f"not valid YAML: {what}", hint)
 
     def whole(self, loader: yaml.SafeLoader) -> Any:  # noqa: ANN401 - any YAML value
         """What the one document says; ``None`` for an empty text."""
@@ -172,7 +179,7 @@ class _Reader:
             elif isinstance(event, yaml.DocumentStartEvent) and () in self.positions:
                 message = "a second YAML document begins here, and the file may hold one"
                 hint = "Remove the '---' line, or make two files."
-                raise self.fault(_offset(event), "yaml_documents", message, hint)
+                raise self.fault(_offset(event), message, hint)
         return data
 
     def _value(self, event: yaml.Event, events: Iterator[yaml.Event], path: KeyPath) -> Any:  # noqa: ANN401 - any YAML value
@@ -183,7 +190,7 @@ class _Reader:
             return self._typed(event.value, offset) if event.implicit[0] else event.value
         if len(path) >= _MAX_DEPTH:
             message = f"mappings and lists are nested more than {_MAX_DEPTH} deep"
-            raise self.fault(offset, "yaml_depth", message, "No setting needs that; flatten it.")
+            raise self.fault(offset, message, "No setting needs that; flatten it.")
         if isinstance(event, yaml.SequenceStartEvent):
             items: list[Any] = []
             while not isinstance(inner := next(events), yaml.SequenceEndEvent):
@@ -202,13 +209,13 @@ class _Reader:
 
         offset = self._checked(event)
         if not isinstance(event, yaml.ScalarEvent):
-            raise self.fault(offset, "yaml_key", "a key must be one word or text", "Put the key in quotes.")
+            raise self.fault(offset, "a key must be one word or text", "Put the key in quotes.")
         key: str = event.value
         if not key:
-            raise self.fault(offset, "yaml_key", "a key is empty", "Write a name before the colon.", path)
+            raise self.fault(offset, "a key is empty", "Write a name before the colon.", path)
         if (*path, key) in self.positions:
             message = f"the key {key!r} is given twice, first in line {self.positions[*path, key][0]}"
-            raise self.fault(offset, "yaml_duplicate_key", message, "Keep one of the two.", (*path, key))
+            raise self.fault(offset, message, "Keep one of the two.", (*path, key))
         self._place((*path, key), event)
         return key
 
@@ -221,13 +228,13 @@ class _Reader:
         anchor, tag, value = (getattr(event, name, None) for name in ("anchor", "tag", "value"))
         if anchor is not None:
             message = f"the YAML anchor or alias {anchor!r} stands here; they are not allowed"
-            raise self.fault(offset, "yaml_alias", message, "Write the value out, or put '*' and '&' in quotes.")
+            raise self.fault(offset, message, "Write the value out, or put '*' and '&' in quotes.")
         if tag is not None:
             message = f"the YAML tag {tag!r} stands here; tags are not allowed"
-            raise self.fault(offset, "yaml_tag", message, "Remove the tag, or put the value in quotes.")
+            raise self.fault(offset, message, "Remove the tag, or put the value in quotes.")
         if half := re.search("[\ud800-\udfff]", value or ""):
             message = f"not valid YAML: the escape U+{ord(half[0]):04X} is half a character"
-            raise self.fault(offset, "yaml_syntax", message, "Write the character itself.")
+            raise self.fault(offset, message, "Write the character itself.")
         return offset
 
     def _typed(self, word: str, offset: int) -> str | float | bool | None:
@@ -244,7 +251,7 @@ class _Reader:
             return int(word)
         if not _INTEGER.fullmatch(word) and math.isfinite(float(word)):
             return float(word)
-        raise self.fault(offset, "yaml_number", "this number is too large", "Put it in quotes if it is text.")
+        raise self.fault(offset, "this number is too large", "Put it in quotes if it is text.")
 
 
 def _offset(event: yaml.Event) -> int:

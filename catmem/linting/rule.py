@@ -348,7 +348,7 @@ def read_settings(
                 written = f"[{', '.join(default)}]" if isinstance(default, tuple) else shown(default)
                 hint = f"By default it is {written}."
             if fault:
-                raise ConfigError(fault, code="bad_option", hint=hint, **where("options", code, name))
+                raise ConfigError(fault, code="schema", hint=hint, **where("options", code, name))
             options[name] = tuple(value) if isinstance(value, list) else value
         return options
 

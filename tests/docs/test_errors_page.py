@@ -33,9 +33,9 @@ def subclasses(cls: type[CatmemError]) -> list[type[CatmemError]]:
 
 
 def codes_in(source: str) -> set[tuple[str, str]]:
-    """`(class, code)` for each code in a module: `code = "…"` in a class, `Error(code="…")`, `fault(place, "…")`.
+    """`(class, code)` for each code in a module: `code = "…"` in a class, `Error(code="…")`, `fault(…, code="…")`.
 
-    The methods `fault`, of the readers of YAML, make a ConfigError; `os_errors` makes what its `kind` says.
+    `YamlFile.fault` makes a ConfigError, which has the code `schema` by default; `os_errors` makes what its `kind` says.
     """
     found: set[tuple[str, str]] = set()
     for part in ast.walk(ast.parse(source)):
@@ -43,10 +43,10 @@ def codes_in(source: str) -> set[tuple[str, str]]:
             for line in part.body:
                 if isinstance(line, ast.Assign) and ast.unparse(line.targets[0]) == "code":
                     found |= {(part.name, code) for code in constants(line.value)}
-        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute) and part.func.attr == "fault":
-            found |= {(ConfigError.__name__, code) for code in constants(*part.args[1:2])}
         elif isinstance(part, ast.Call):
             name, given = ast.unparse(part.func), {keyword.arg: keyword.value for keyword in part.keywords}
+            if name.endswith(".fault"):
+                name = ConfigError.__name__
             if name == os_errors.__name__:
                 name = ast.unparse(given["kind"]) if "kind" in given else UnreadableError.__name__
                 given.setdefault("code", ast.Constant(inspect.signature(os_errors).parameters["code"].default))

@@ -236,8 +236,8 @@ def settled(folder, settings):
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ("profile: [neo]\n", b"bad_settings"),
-        ("roots: /tmp\n", b"bad_settings"),
+        ("profile: [neo]\n", b"schema"),
+        ("roots: /tmp\n", b"schema"),
         ("root: /tmp\n", b"Say whose memory to serve"),
         ("profile: neo\nroot: /not/there\n", b"/not/there"),
         ("profile: neo\n", b"no_root"),

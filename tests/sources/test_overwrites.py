@@ -428,5 +428,5 @@ def test_such_a_name_in_catmem_yaml_is_refused_with_its_line(tmp_path: Path, nam
     put(tmp_path / "catmem.yaml", f'version: 1\nentities:\n  "{name}": {{content: json}}\n')
     with pytest.raises(Exception, match="cannot be declared") as caught:
         Workspace.open(tmp_path, search=False)
-    assert (caught.value.code, caught.value.line) == ("bad_entity", 3)  # type: ignore[attr-defined]
+    assert (caught.value.code, caught.value.line) == ("schema", 3)  # type: ignore[attr-defined]
     assert "a kind and a name with ':' between" in caught.value.hint  # type: ignore[attr-defined]

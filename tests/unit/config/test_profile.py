@@ -229,7 +229,7 @@ def test_a_longer_chain_is_an_error_with_its_place(write):
             call()
         error = jsonable(caught.value)
         assert (error["code"], error["path"], error["line"], error["key"]) == (
-            "extends_depth", str(root / "p007.yaml"), 1, "extends",
+            "schema", str(root / "p007.yaml"), 1, "extends",
         )  # fmt: skip
         assert "8" in error["message"]
         assert error["hint"]
@@ -243,7 +243,7 @@ def test_a_long_chain_reads_no_more_files_than_it_may_have(write, monkeypatch):
     monkeypatch.setattr(profile_module, "read_bounded", lambda path, limit: read.append(path) or real(path, limit))
     with pytest.raises(ConfigError) as caught:
         load_profiles(root)
-    assert (len(read), caught.value.code) == (8, "extends_depth")
+    assert (len(read), caught.value.code) == (8, "schema")
 
 
 def test_a_large_parent_is_read_and_resolved_once_for_all_its_children(write, monkeypatch):

@@ -170,7 +170,7 @@ def test_a_path_that_lint_can_do_nothing_with_is_an_error(root, path, monkeypatc
         ("catmem.yaml", "version: [", "yaml_syntax"),
         ("catmem.yaml", "version: 1\ncolour: red\n", "schema"),
         ("catmem.yaml", "lint: {ignore: [CM296]}\n", "unknown_rule"),
-        ("catmem.yaml", "lint: {options: {CM299: {x: 1}}}\n", "bad_option"),
+        ("catmem.yaml", "lint: {options: {CM299: {x: 1}}}\n", "schema"),
         ("profiles/neo.yaml", "tier: [\n", "yaml_syntax"),
         ("profiles/neo.yaml", "teir: 1\n", "schema"),
         ("profiles/neo.yaml", "extends: nobody\n", "unknown_name"),

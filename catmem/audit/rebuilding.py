@@ -17,7 +17,7 @@ from catmem.workspace.history import entity_of
 from catmem.workspace.root import Root, entities_of_each
 
 _OF_THE_LOG = frozenset({
-    "journal_damaged", "lost_records", "records_lost", "log_damaged",
+    "journal_damaged", "lost_records", "log_damaged",
     "log_end", "branches_differ", "database_damaged", "damaged",
 })  # fmt: skip
 """The faults that make what was rebuilt less than what was written."""

@@ -217,10 +217,11 @@ class FileStore(LastingStore):
         with self._alone(place.home):
             folder = self._folder(place, create=False)
             journal = folder.journal if folder else None
-            if folder is not None and journal is not None:
+            if folder is not None:
                 with store_errors(place.path):
                     published = folder.published() if whole else 0  # before the journal, which others may write
-                    journal.refresh()
+                    if journal is not None:
+                        journal.refresh()
                     if whole:
                         folder.refuse_lost_end(published)
             yield journal
@@ -372,7 +373,7 @@ class FileStore(LastingStore):
             if not os.path.lexists(group[0].home / SIDECAR):
                 continue
             with self._locked(group[0]) as (folder, _):
-                done += mend_journal(folder)
+                done += mend_journal(folder, group)
             with self._locked(group[0]) as (folder, _):
                 done += mend_files(folder, self._merge, self._publication, durable=self._durable)
         return done

@@ -19,12 +19,13 @@ from tempfile import TemporaryDirectory
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DamagedError, StoreError, UnreadableError
 from catmem.files import read_bounded
-from catmem.store.contract import SIDECAR, Fault, Feature, FolderReport, MergeFunction
-from catmem.store.files.external_changes import ExternalWriters
+from catmem.store.contract import EXTERNAL, SIDECAR, Fault, Feature, FolderReport, MergeFunction
+from catmem.store.files.external_changes import ExternalWriters, file_time_note
 from catmem.store.files.folder import Folder, Place
-from catmem.store.files.journal import Journal, highest_numbers
+from catmem.store.files.journal import Journal, last_numbers
 from catmem.store.files.publication import Publication
-from catmem.store.files.recovery import bridge, record_as_it_is, recover
+from catmem.store.files.records import RecordDraft
+from catmem.store.files.recovery import recover
 from catmem.store.files.retention import named_digest
 from catmem.store.files.segments import SegmentFolder, acknowledged
 from catmem.store.files.system import FOLDER, System, lines_of, new_file, opened, read_file, store_errors
@@ -103,10 +104,6 @@ def file_system(folder: Path) -> str:
 
 
 _LOCK_TIMEOUT = 10.0
-_GOES_ON = (
-    "The files are as they are, and nothing is written. 'catmem fsck --repair' keeps what is left of that end aside, "
-    "and goes on from the files, under new numbers."
-)
 _WRITES = "The next write sees to it, and so does 'catmem fsck --repair'."
 
 
@@ -144,6 +141,8 @@ def _of_error(error: CatmemError) -> Fault:
 def _without_journal(folder: Folder) -> list[Fault]:
     if folder.side < 0:
         return []
+    if lost := folder.lost_records():
+        return [_lost_end(folder, lost)]
     message = "the sidecar has no journal: the history of this folder is gone"
     hint = "The files are as they are, and the next write begins a new history from them."
     return [Fault("no_journal", message, str(folder.path / SIDECAR), hint)]
@@ -159,10 +158,9 @@ def _journal_faults(folder: Folder, journal: Journal, places: Sequence[Place]) -
             raise
         yield from found
         return  # said already, at its place
-    yield from (each._replace(hint=_GOES_ON) if lost and each.code == "journal_tail" else each for each in found)
+    yield from (each for each in found if not lost or each.code != "journal_tail")
     if lost:
-        message = f"{acknowledged(lost)} gone from the end of the journal"
-        yield Fault("lost_records", message, str(folder.path / SIDECAR / "journal"), _GOES_ON, repairable=True)
+        yield _lost_end(folder, lost)
         return
     last = journal.last_write
     if last is not None and last.publishes and last.sequence > folder.published():
@@ -171,6 +169,15 @@ def _journal_faults(folder: Folder, journal: Journal, places: Sequence[Place]) -
         return
     for place in places:
         yield from _file_faults(place, journal)
+
+
+def _lost_end(folder: Folder, lost: int) -> Fault:
+    said = f"{acknowledged(lost)} gone from the end of the journal"
+    hint = (
+        "The files are as they are, and nothing is written. 'catmem fsck --repair' moves the journal aside, and begins "
+        "a new one from the files, with new numbers."
+    )
+    return Fault("lost_records", said, str(folder.path / SIDECAR / "journal"), hint, repairable=True)
 
 
 def _file_faults(place: Place, journal: Journal) -> Iterator[Fault]:
@@ -212,7 +219,7 @@ def _sidecar_faults(folder: Folder) -> Iterator[Fault]:
         )
 
 
-def mend_journal(folder: Folder) -> list[str]:
+def mend_journal(folder: Folder, places: Sequence[Place]) -> list[str]:
     """Mend the sidecar and the journal of a locked folder, which is to be opened again then; says what was done."""
     done: list[str] = []
     if stat.S_IMODE(folder.system.status(folder.side).st_mode) & 0o077:
@@ -221,42 +228,59 @@ def mend_journal(folder: Folder) -> list[str]:
     journal = folder.writable_journal
     try:
         journal.refresh()
-        is_damaged = any(fault.code == "journal_damaged" for fault in journal.verify())
+        if not folder.lost_records() and all(fault.code != "journal_damaged" for fault in journal.verify()):
+            journal.cut_tail()
+            return done
     except DamagedError:
-        is_damaged = True
-    if is_damaged:
-        return [*done, *_with_new_journal(folder)]
-    lost = folder.lost_records()
-    journal.cut_tail(keep=lost > 0)
-    if lost:
-        bridge(folder, lost)
-        done.append(
-            f"{acknowledged(lost)} gone from the history of {folder.path}, which goes on from the files as they are"
-        )
-    return done
+        pass
+    return [*done, *_with_new_journal(folder, places)]
 
 
-def _with_new_journal(folder: Folder) -> list[str]:
-    """Put a new journal in the place of a damaged one; says so."""
+def _with_new_journal(folder: Folder, places: Sequence[Place]) -> list[str]:
+    """Put a new journal in the place of one that is damaged or lost its end; says so."""
     stamp = folder.system.now().astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
     aside = f"damaged-{stamp}-{folder.system.token()[:8]}"
     with opened(folder.system, "journal", folder.side, FOLDER) as descriptor:
-        highest = highest_numbers(SegmentFolder(folder.system, descriptor, folder.path))
+        last, highest = last_numbers(SegmentFolder(folder.system, descriptor, folder.path))
+    lost = max(0, folder.published() - last)
+    if lost:
+        # The lost records may be all that a file had.
+        highest = {place.name: 0 for place in places if os.path.lexists(place.path)} | highest
+    first = {name: number + lost + 1 for name, number in sorted(highest.items())}
 
     def begin(journal: Journal) -> None:
         """Record each file as it is, after the highest revision that ever was: no number means two things."""
-        for name, number in sorted(highest.items()):
-            # What is not there, or no file, the next write to it tells.
-            record_as_it_is(folder, journal, name, number + 1, (), {"begins": "anew"}, missing=OSError)
+        for name, number in first.items():
+            _record_as_it_is(folder, journal, name, str(number))
 
     folder.begin_new_journal(aside, begin)
     return [
         f"the damaged journal is kept with its branches as {folder.path / SIDECAR / aside}, and a new one is begun",
         *(
-            f"{folder.path / name} is revision {number + 1} there; no older one can be shown or restored any more"
-            for name, number in sorted(highest.items())
+            f"{folder.path / name} is revision {number} there; no older one can be shown or restored any more"
+            for name, number in first.items()
         ),
     ]
+
+
+def _record_as_it_is(folder: Folder, journal: Journal, name: str, revision: str) -> None:
+    """Record what a file holds as an external writer's revision: a repair cannot tell who wrote it."""
+    try:
+        written = file_time_note(folder.system.look(name, folder=folder.descriptor).st_mtime_ns)
+        data = read_file(folder.system, name, folder.descriptor)
+    except OSError:
+        written, data = {}, b""  # what is not there, or no file, the next write to it tells
+    draft = RecordDraft(
+        file=name,
+        op="adopt",
+        agent=EXTERNAL,
+        revision=revision,
+        parents=(),
+        op_id=folder.system.token(),
+        note={"begins": "anew", **written},
+        publishes=False,
+    )
+    journal.append(draft, data[:MAX_FILE_BYTES])
 
 
 def mend_files(folder: Folder, merge: MergeFunction, publication: type[Publication], *, durable: bool) -> list[str]:

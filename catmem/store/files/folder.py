@@ -163,13 +163,12 @@ class Folder:
         """A descriptor of a part of the sidecar; -1 where it is missing and not to be made."""
         system, side = self.system, self.side
         there = _folder_in(system, part, side, mode=None)
-        if there is None and create and part == "journal":
-            # The mark belongs to a journal that is gone; a repair that was stopped has the next one ready.
+        if there is None and create and part == "journal" and _is_there(system, _NEXT_JOURNAL, side):
+            # A repair was stopped that has the next one ready; the mark belongs to the one before.
             with suppress(FileNotFoundError):
                 system.unlink("published", folder=side)
-            with suppress(FileNotFoundError):
-                system.rename(_NEXT_JOURNAL, part, old_folder=side, new_folder=side)
-                there = _folder_in(system, part, side, mode=None)
+            system.rename(_NEXT_JOURNAL, part, old_folder=side, new_folder=side)
+            there = _folder_in(system, part, side, mode=None)
         if there is None and create:
             there = _folder_in(system, part, side, mode=0o700)
             self._made = True
@@ -345,12 +344,12 @@ class Folder:
         """Read the journal up to its end, and cut off a write that was stopped there; for the holder of the lock."""
         journal = self.writable_journal
         journal.refresh()
+        self.refuse_lost_end()
         if journal.last is None:
             # What lies there was taken out by a journal that is gone, and this one counts from 1 again.
             for name in self.system.names(self.gen):
                 if not name.startswith(_LEFT):
                     self.put_aside(name)
-        self.refuse_lost_end()
         journal.cut_tail()
 
     def refuse_lost_end(self, published: int | None = None) -> None:
@@ -360,7 +359,7 @@ class Folder:
                 f"{acknowledged(lost)} gone from the end of the journal",
                 path=self.path / SIDECAR / "journal",
                 hint="Nothing was written, and the files are as they are. 'catmem fsck' says more; "
-                "'catmem fsck --repair' keeps what is left of that end aside, and goes on from the files.",
+                "'catmem fsck --repair' moves the journal aside, and begins a new one from the files.",
             )
 
     def file_path(self, name: str) -> Path:
@@ -381,6 +380,8 @@ class Folder:
 
     def published(self) -> int:
         """The sequence in the mark; 0 if there is none that can be read."""
+        if self.side < 0:
+            return 0
         try:
             with opened(self.system, "published", self.side) as descriptor:
                 said = self.system.read_at(descriptor, _MARK_SIZE, 0).strip()

@@ -30,7 +30,6 @@ from catmem.store.files.segments import (
     RedactNoteOf,
     Segment,
     SegmentFolder,
-    acknowledged,
     chain_start,
     damaged,
     erased,
@@ -394,16 +393,12 @@ class Journal:
             finally:
                 self.close()
 
-    def cut_tail(self, *, keep: bool = False) -> None:
-        """Cut off a broken line at the end: a write that was not acknowledged. ``keep`` a copy of it, for a person."""
+    def cut_tail(self) -> None:
+        """Cut off a broken line at the end: a write that was not acknowledged."""
         segment = self._segment()
         if segment is None or not segment.torn:
             return
         with self._writing():
-            size = self._system.status(self._reader).st_size
-            if keep:
-                tail = self._folder.read(segment.name, self._reader, segment.end, size)
-                self._folder.put(f"{segment.name}.tail-{self._system.token()[:8]}", tail)
             writer = self._opened_to_write(segment)
             self._system.truncate(writer, segment.end)
             self._system.fsync(writer)
@@ -420,8 +415,8 @@ class Journal:
     def erase(self, redact: RedactFile, redact_note: RedactNoteOf = lambda _, note, __: note) -> int:
         """Rewrite the journal so that each revision's bytes are ``redact(file, bytes)``; returns how many changed."""
         # Its note becomes `redact_note(file, note, bytes)`, by the bytes as they were. A rewritten record says in `was`
-        # what stood in its place, and the chain goes on through that. What was kept of broken ends is removed: what is
-        # in it is unknown. If it is stopped half way, the journal is whole, and running it again finishes the work.
+        # what stood in its place, and the chain goes on through that. If it is stopped half way, the journal is whole,
+        # and running it again finishes the work.
         # A journal that is damaged anywhere is left as it is: what is missing or broken may be the text to erase.
         changed = 0
         try:
@@ -535,8 +530,8 @@ def _refuse_no_beginning(first: Segment) -> None:
 # --- a look at every byte ---------------------------------------------------------------------------------------------
 #
 # Codes: `journal_damaged` (a segment is missing, or is not what was written: its bytes, its chain or the contents),
-# `journal_tail` (the last line is cut short); and for information `records_lost` (a repair went on behind records that
-# were gone) and `journal_leftover`. Of each segment the first fault is reported: what comes after may follow from it.
+# `journal_tail` (the last line is cut short); and for information `journal_leftover`. Of each segment the first fault
+# is reported: what comes after may follow from it.
 
 _MEND = "Run 'catmem fsck --repair': it keeps the damaged journal aside and begins a new one."
 
@@ -558,13 +553,10 @@ def verify(folder: SegmentFolder) -> list[Fault]:
         if segment.torn:
             hint = "A write was cut short, or goes on just now. The next write cuts the line off."
             faults.append(Fault("journal_tail", "the last line is no good record", path, hint, repairable=True))
-        faults += [_of_loss(record, path) for record, _ in segment.steps if _lost(record)]
         before = segment
     for name in folder.leftovers():
         message = "what a write left that was cut short; it holds nothing that was acknowledged"
-        if ".tail-" in name:
-            message = "what is left of records that were lost, in no form that catmem can read"
-        hint = "Keep it for as long as you may want to look into it. 'catmem purge' removes it."
+        hint = "Remove it, or leave it: nothing reads it."
         faults.append(Fault("journal_leftover", message, str(folder.where / name), hint, damage=False))
     return faults
 
@@ -586,44 +578,30 @@ def _check(segment: Segment, before: Segment | None, *, is_first: bool, is_last:
     numbers = {name: revision_number(at.revision) for name, at in header.heads.items()}
     for record, _ in segment.contents():  # each is checked against its digest on the way
         known = numbers.get(record.file)
-        if known is not None and not known <= record.number <= known + 1 + _lost(record):
+        if known is not None and not known <= record.number <= known + 1:
             raise damaged(segment.path, f"revision {record.revision} of {record.file} comes after revision {known}")
         numbers[record.file] = record.number
 
 
-def _lost(record: Record) -> int:
-    """How many numbers a record leaves out on purpose: those of records that are gone (``recovery``)."""
-    lost = record.note.get("lost")
-    return lost if isinstance(lost, int) and lost > 0 else 0
-
-
-def _of_loss(record: Record, path: str) -> Fault:
-    parent = record.parents[0] if record.parents else "0"
-    said = f"{acknowledged(_lost(record))} gone before record {record.sequence}"
-    message = f"{said}; {record.file} goes on from revision {parent} with revision {record.revision}"
-    hint = (
-        "What was in between cannot be shown or restored. This stays reported as long as the journal has that record."
-    )
-    return Fault("records_lost", message, path, hint, damage=False)
-
-
-def highest_numbers(folder: SegmentFolder) -> dict[str, int]:
-    """The highest number of a revision of each file that a good line names, in a journal that is damaged."""
-    highest: dict[str, int] = {}
+def last_numbers(folder: SegmentFolder) -> tuple[int, dict[str, int]]:
+    """The last sequence that a good line names, and of each file its highest revision, in a journal that is damaged."""
+    last, highest = 0, dict[str, int]()
     for segment in folder.names():
         with suppress(DamagedError):  # no file, or one over the limit
             for payload in payloads(folder.load(segment)[0]):
-                for name, number in _numbers(payload).items():
-                    highest[name] = max(number, highest.get(name, 0))
-    return highest
+                sequence, numbers = _numbers(payload)
+                last = max(last, sequence)
+                highest |= {name: max(number, highest.get(name, 0)) for name, number in numbers.items()}
+    return last, highest
 
 
-def _numbers(payload: bytes) -> dict[str, int]:
-    """The numbers of revisions that a line names, a record or a header; none where this version can read neither."""
+def _numbers(payload: bytes) -> tuple[int, dict[str, int]]:
+    """The sequence and the revisions that a line names, a record or a header; none where it can be read as neither."""
     with suppress(MalformedError):
         record, _ = decode(payload, "")
-        return {record.owner: record.number}
+        return record.sequence, {record.owner: record.number}
     with suppress(MalformedError):
-        heads = decode_header(payload).heads
-        return {name: revision_number(at.revision) for name, at in heads.items() if "/" not in name}
-    return {}
+        header = decode_header(payload)
+        heads = header.heads.items()
+        return header.sequence - 1, {name: revision_number(at.revision) for name, at in heads if "/" not in name}
+    return 0, {}

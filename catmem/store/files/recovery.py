@@ -13,15 +13,13 @@ writer's;
 from __future__ import annotations
 
 import stat
-from collections.abc import Mapping
 from contextlib import closing
 from datetime import datetime
 
 from catmem.digest import bytes_digest
 from catmem.store.contract import EXTERNAL, MergeFunction
-from catmem.store.files.external_changes import AFTER_STOP, MERGE_WITH, STILL_TO_MERGE, ExternalWriters, file_time_note
+from catmem.store.files.external_changes import AFTER_STOP, MERGE_WITH, STILL_TO_MERGE, ExternalWriters
 from catmem.store.files.folder import Folder
-from catmem.store.files.journal import Journal
 from catmem.store.files.observed_file import ObservedFile, is_damage, look_at
 from catmem.store.files.publication import (
     ExternalVersion,
@@ -33,7 +31,6 @@ from catmem.store.files.publication import (
 )
 from catmem.store.files.records import Record, RecordDraft
 from catmem.store.files.system import read_file, store_errors
-from catmem.text import MAX_FILE_BYTES
 
 MAY_BE_LOST = 60.0
 """Seconds after a write in which a machine that stops may lose it. Linux writes what waits after some 35."""
@@ -53,50 +50,6 @@ def recover(folder: Folder, publication: Publication, merge: MergeFunction) -> s
         for name in () if idle else folder.system.names(folder.tmp):
             set_aside(folder, name)
         return _Recovery(publication, merge).restore()
-
-
-def bridge(folder: Folder, lost: int) -> None:
-    """Go on behind records that are gone from the journal's end, with numbers that none of them had.
-
-    For a repair: who still knows one of those revisions must not meet another by its number. The notes of the records
-    that are made here tell of the loss from then on. Raises ``OSError``.
-    """
-    journal = folder.writable_journal
-    for name in journal.files():
-        head = journal.head(name)
-        if head is not None:
-            record_as_it_is(folder, journal, name, head.number + lost + 1, (head.revision,), {"lost": lost})
-    last = journal.last
-    folder.mark_published(last.sequence if last else 0)
-
-
-def record_as_it_is(  # noqa: PLR0913, PLR0917 - what a record is to say
-    folder: Folder,
-    journal: Journal,
-    name: str,
-    number: int,
-    parents: tuple[str, ...],
-    note: Mapping[str, object],
-    *,
-    missing: type[OSError] = FileNotFoundError,
-) -> None:
-    """Record what a file holds as an external writer's revision: a repair cannot tell who wrote it."""
-    try:
-        written = file_time_note(folder.system.look(name, folder=folder.descriptor).st_mtime_ns)
-        data = read_file(folder.system, name, folder.descriptor)
-    except missing:
-        written, data = {}, b""
-    draft = RecordDraft(
-        file=name,
-        op="adopt",
-        agent=EXTERNAL,
-        revision=str(number),
-        parents=parents,
-        op_id=folder.system.token(),
-        note={**note, **written},
-        publishes=False,
-    )
-    journal.append(draft, data[:MAX_FILE_BYTES])
 
 
 def _drop_second_names(folder: Folder) -> bool:

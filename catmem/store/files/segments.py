@@ -366,7 +366,7 @@ MAX_SEGMENT = 1024 * 1024 * 1024
 """Bytes of one segment; a larger file is none that this module wrote."""
 
 _SEGMENT = re.compile(r"[0-9]{12}\.log")
-_LEFTOVER = re.compile(r"[0-9]{12}\.log\.(new|tail-.+)")
+_LEFTOVER = re.compile(r"[0-9]{12}\.log\.new")
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
@@ -376,7 +376,7 @@ def is_segment(name: str) -> bool:
 
 
 def is_leftover(name: str) -> bool:
-    """Whether this is the name of a broken end that a repair kept, or of a segment that was never finished."""
+    """Whether this is the name of a segment that was never finished."""
     return _LEFTOVER.fullmatch(name) is not None
 
 
@@ -392,7 +392,7 @@ class SegmentFolder(NamedTuple):
         return list(filter(is_segment, self.system.names(self.descriptor)))
 
     def leftovers(self) -> list[str]:
-        """Ends of lines that a repair kept, and segments that were never finished."""
+        """Segments that were never finished."""
         return list(filter(is_leftover, self.system.names(self.descriptor)))
 
     def status(self, name: str) -> os.stat_result | None:

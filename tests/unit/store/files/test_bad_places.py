@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from catmem.errors import BusyError, CatmemError, StoreError, UnknownRevisionError
+from catmem.errors import BusyError, CatmemError, DamagedError, StoreError, UnknownRevisionError
 from tests.unit.store.one_file import ENTITY, add
 
 TEXT, LINE = b"One.\n", b"Added.\n"
@@ -190,7 +190,7 @@ def flipped(data):
 
 @pytest.mark.parametrize("hurt", [cut_short, cut_clean, flipped])
 def test_a_journal_that_lost_an_acknowledged_record_takes_no_write_before_a_repair(folder, file, opened, hurt):
-    """It is left as it is. After the repair the store goes on behind what was lost, and what was lost stays told."""
+    """It is left as it is. The repair moves it aside whole, and goes on from the files behind what was lost."""
     store = opened()
     add(store, LINE)
     add(store, LINE)
@@ -209,15 +209,32 @@ def test_a_journal_that_lost_an_acknowledged_record_takes_no_write_before_a_repa
     with pytest.raises(UnknownRevisionError):
         opened().read(ENTITY, "3")
 
-    assert any("1 acknowledged record" in line for line in opened().mend())
+    assert opened().mend()[0].startswith("the damaged journal is kept with its branches as ")
+    assert [each.read_bytes() for each in folder.glob(".catmem/damaged-*/*.log")] == [left]
     assert file.read_bytes() == before
     assert add(opened(), LINE).data == before + LINE
-    assert [revision.revision for revision in opened().log(ENTITY)] == ["5", "4", "2", "1"]
-    found = opened().verify()
-    assert [fault for fault in found if fault.damage] == []
-    (told,) = [fault for fault in found if fault.code == "records_lost"]
-    assert "from revision 2 with revision 4" in told.message
-    kept = [fault.message for fault in found if fault.code == "journal_leftover"]
-    assert [message.startswith("what is left of records that were lost") for message in kept] == (
-        [] if hurt is cut_clean else [True]
-    )
+    assert [revision.revision for revision in opened().log(ENTITY)] == ["5", "4"]
+    assert opened().verify() == []
+
+
+@pytest.mark.parametrize("names", ["journal", "journal/*"])
+def test_a_journal_that_is_gone_from_beside_its_mark_is_damage(folder, file, opened, names):
+    store = opened()
+    add(store, LINE)
+    add(store, LINE)
+    store.close()
+    for path in list((folder / ".catmem").glob(names)):
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    before = file.read_bytes()
+    for _ in range(2):
+        error = refusal(opened())
+        assert (error.code, error.exit_status) == ("damaged", 4)
+        with pytest.raises(DamagedError):
+            list(opened().log(ENTITY))
+        (fault,) = opened().verify()
+        assert (fault.code, fault.repairable) == ("lost_records", True)
+    assert opened().read(ENTITY).data == file.read_bytes() == before
+    assert opened().mend()
+    assert add(opened(), LINE).data == before + LINE
+    assert [revision.revision for revision in opened().log(ENTITY)] == ["5", "4"]
+    assert opened().verify() == []

@@ -1,6 +1,7 @@
 """A clock that is set back or forward by hours between any two steps of a write, or was wrong for a while."""
 
 import random
+import shutil
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -54,15 +55,13 @@ def system():
 
 
 def test_what_an_older_journal_took_out_is_not_taken_for_the_newer_ones(store, file):
-    """Both count from 1. Somebody removed the journal, and nothing else."""
+    """Both count from 1. Somebody removed the journal and its mark, and nothing else."""
     add(store, b"first\n")
     add(store, b"second\n")
     file.write_bytes(b"all new\n")
     store.close()
-    journal = file.parent / ".catmem" / "journal"
-    for segment in journal.iterdir():
-        segment.unlink()
-    journal.rmdir()
+    shutil.rmtree(file.parent / ".catmem" / "journal")
+    (file.parent / ".catmem" / "published").unlink()
     for text in (b"third\n", b"fourth\n", b"fifth\n"):
         add(store, text)
     assert file.read_bytes() == b"all new\nthird\nfourth\nfifth\n"

@@ -60,6 +60,7 @@ def test_a_branch_that_is_gone_from_the_end_of_the_journal_is_missed(two, segmen
         add(again, b"three\n")
     assert again.mend()
     assert add(again, b"three\n").revision == "5"
+    assert [each.revision for each in again.log(ENTITY)] == ["5", "4"]
 
 
 def test_a_journal_that_begins_anew_has_no_branches_and_none_of_their_numbers(two, file, segment):

@@ -203,7 +203,7 @@ def in_place(name):
     return [f"write {name}.new", f"fsync {name}.new", f"rename {name}.new", "fsync folder"]
 
 
-def test_a_tail_is_cut_off_and_kept_aside_before_where_that_is_asked(tmp_path, noting):
+def test_a_tail_is_cut_off(tmp_path, noting):
     with journal_in(tmp_path) as journal:
         put(journal, b"1")
     (path,) = segments(tmp_path)
@@ -211,24 +211,16 @@ def test_a_tail_is_cut_off_and_kept_aside_before_where_that_is_asked(tmp_path, n
     with journal_in(tmp_path, noting) as journal:
         journal.refresh()
         journal.cut_tail()
-        cut = ["fsync folder", f"truncate {FIRST}", f"fsync {FIRST}"]
-        assert noting.notes == cut
-        noting.notes.clear()
-        path.write_bytes(path.read_bytes() + b"tail")
-        journal.refresh()
-        journal.cut_tail(keep=True)
-    (aside,) = tmp_path.glob("*.tail-*")
-    assert aside.read_bytes() == b"tail"
-    assert noting.notes == [*in_place(aside.name), *cut]
+    assert noting.notes == ["fsync folder", f"truncate {FIRST}", f"fsync {FIRST}"]
 
 
-def test_erasure_puts_whole_segments_over_the_old_ones_and_tails_go_last(tmp_path, noting):
+def test_erasure_puts_whole_segments_over_the_old_ones_and_leftovers_go_last(tmp_path, noting):
     with journal_in(tmp_path, noting, **SMALL) as journal:
         fill(journal, 6)
-        (tmp_path / f"{FIRST}.tail-3").write_bytes(b"")
+        (tmp_path / "000000000099.log.new").write_bytes(b"")
         noting.notes.clear()
         journal.erase(lambda _, data: data.replace(b"revision", b"***"))
-    assert noting.notes == [*in_place(FIRST), *in_place(SECOND), f"unlink {FIRST}.tail-3", "fsync folder"]
+    assert noting.notes == [*in_place(FIRST), *in_place(SECOND), "unlink 000000000099.log.new", "fsync folder"]
 
 
 def test_a_history_is_put_in_place_whole(tmp_path, noting):

@@ -137,6 +137,8 @@ class Group(Command, click.Group):
 T = TypeVar("T")
 _LARGEST = 10**12
 _METAVARS = {int: "N", float: "N", date: "DATE", datetime: "TIME"}
+_OF_OPTIONS = {"--profile": "NAME", "--as": "NAME", "--from": "NAME", "--category": "SLUG", "--tag": "KEY=VALUE"}
+"""What stands for the value in the help, by the type and by the name of the option."""
 _TEXTS = {"prompts": "entries", "reading": "entries", "review": "entries", "branches": "history", "seeding": "files"}
 """Where the renderers of a module of operations are, if not in one of its name."""
 _LENGTH = re.compile(r"(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,6})s)?")
@@ -163,7 +165,7 @@ def command(row: OperationRow, held: Sequence[click.Command] = ()) -> click.Comm
         )  # fmt: skip
         # The format comes last, if it is not among others.
         params.insert(len(params) - bool(params and params[-1].name == "form"), root)
-    if row.formats:
+    if row.formats and "form" not in row.parameters:
         params.append(
             click.Option(
                 ["--format", "form"], type=_OneOf(["text", "json"]), default="text", show_default=True,
@@ -220,7 +222,7 @@ def _callback(row: OperationRow) -> Callable[..., None]:
 
 def _read(ctx: click.Context, each: Parameter, value: Any) -> Any:  # noqa: ANN401 - as the row has it
     if not each.param.argument and str(value)[:1] == "-" and any(value in known.opts for known in ctx.command.params):
-        raise UsageError(f"{option_of(each)} takes {each.param.metavar or 'a value'}, and {value} is an option.")
+        raise UsageError(f"{option_of(each)} takes {_metavar(each) or 'a value'}, and {value} is an option.")
     if each.param.read is None:
         return value
     try:
@@ -320,7 +322,7 @@ def _parameter(each: Parameter) -> click.Parameter:
     """The argument or option of a parameter."""
     param = each.param
     more: dict[str, Any] = {"callback": _reader(each)}
-    if (metavar := param.metavar or _METAVARS.get(each.kind)) is not None:
+    if (metavar := _metavar(each)) is not None:
         more["metavar"] = metavar
     if param.argument:
         nargs = -1 if each.many or param.words else 1
@@ -336,9 +338,12 @@ def _parameter(each: Parameter) -> click.Parameter:
         more |= {"is_eager": True, "callback": remember_format, "show_default": True}
     if param.bare is not None:
         more |= {"is_flag": False, "flag_value": param.bare}
-    names = param.names.split()
-    names += [] if any(name.startswith("--") for name in names) else [option_of(each)]
-    return click.Option([*names, each.name], required=each.required, help=param.help, **more)
+    return click.Option([*each.options, each.name], required=each.required, help=param.help, **more)
+
+
+def _metavar(each: Parameter) -> str | None:
+    named = None if each.param.argument or each.kind is bool else _OF_OPTIONS.get(option_of(each))
+    return each.param.metavar or _METAVARS.get(each.kind) or named
 
 
 class _HomePath(click.Path):

@@ -177,12 +177,7 @@ def mcp(
     call: Call,
     *,
     profile: Annotated[
-        str | None,
-        P(
-            "The profile whose memory this is. By default that of ~/.config/catmem/mcp.yaml.",
-            "-p --profile",
-            metavar="NAME",
-        ),
+        str | None, P("The profile whose memory this is. By default that of ~/.config/catmem/mcp.yaml.")
     ] = None,
     config: Annotated[bool, P("Print the JSON that a client needs to start this command, and end.")] = False,
 ) -> None:

@@ -35,8 +35,8 @@ def _rows() -> dict[str, tuple[OperationRow, OfferedTool]]:
     """The rows that have a tool, by its name; those of the memory tool first."""
     load_all()
     found = [(row, row.tool) for row in OPERATIONS.values() if row.tool is not None]
-    found.sort(key=lambda each: _ORDER.index(each[1].action) if each[1].action in _ORDER else len(_ORDER))
-    return {offer.name: (row, offer) for row, offer in found}
+    found.sort(key=lambda each: _ORDER.index(each[0].action) if each[0].action in _ORDER else len(_ORDER))
+    return {row.tool_name: (row, offer) for row, offer in found}
 
 
 def _takes(row: OperationRow, offer: OfferedTool) -> list[Parameter]:
@@ -74,7 +74,7 @@ def _tool(row: OperationRow, offer: OfferedTool, rights: Rights | None = None, *
         open_world_hint=False,
     )
     return Tool(
-        name=offer.name,
+        name=row.tool_name,
         title=offer.title,
         description=offer.said,
         input_schema={**takes, "required": needs} if needs else takes,
@@ -109,7 +109,7 @@ def tools_of(workspace: Workspace, profile: str) -> list[Tool]:
         for row, offer in _rows().values()
         if row.people is None
         and (row.tier_1 is None or rights[0].unbounded)
-        and may.get(str(offer.action), rights[0].unbounded or not offer.writes)
+        and may.get(row.action, rights[0].unbounded or not offer.writes)
     ]
 
 
@@ -137,8 +137,8 @@ def call_tool(
         way = f"It needs {' and '.join(missing)}. " if missing else f"Did you mean {near!r}? " if near else ""
         way += f"It takes {', '.join(takes)}."
         return refusal(bad_arguments(f"{name} takes no argument {shown(unknown[0])}", way))
-    if offer.action in ACTIONS:
-        action = "proposals" if offer.action == "list" and arguments.get("proposal") is not None else offer.action
+    if row.action in ACTIONS:
+        action = "proposals" if row.action == "list" and arguments.get("proposal") is not None else row.action
         return memory_tool(workspace, profile, {**arguments, "action": action}, session=session)
     given = {name: value for name, value in arguments.items() if value is not None}
     form = {"type": "object", "properties": {each.called: each.schema for each in row.at("tool")}}

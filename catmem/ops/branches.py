@@ -40,9 +40,7 @@ from catmem.writing.written import Written
 def branches(
     call: Call,
     *,
-    entity: Annotated[
-        str | None, P("Of this entity only.", argument=True, metavar="[ENTITY]", called="entity_id", whose="file")
-    ] = None,
+    entity: Annotated[str | None, P("Of this entity only.", argument=True, called="entity_id", whose="file")] = None,
 ) -> Outcome:
     """List the branches of ENTITY, or of all files, that are not merged yet: name, origin, who, age, what, outlook.
 
@@ -90,18 +88,12 @@ def _winners(named: str) -> str | list[str]:
         statuses={"unknown_agent": 422},
     ),
     records=True,
-    apart={
-        "interactive": "precedence drop every form",
-        "drop": "precedence every",
-        "numbers": "every",
-    },
+    apart={"interactive": "precedence drop every form", "drop": "precedence every", "numbers": "every"},
 )
 def merge(
     call: Call,
     *,
-    entity: Annotated[
-        str | None, P(argument=True, metavar="[ENTITY]", called="entity_id", whose="file", needed=True)
-    ] = None,
+    entity: Annotated[str | None, P(argument=True, called="entity_id", whose="file", needed=True)] = None,
     branches: Annotated[
         list[str] | None,
         P(
@@ -132,8 +124,7 @@ def merge(
         bool,
         Option(
             "Merge all branches of the root that merge by themselves. Of a copy, bring over all that can be, name the "
-            "rest, and accept entries over the limit of the file.",
-            "--all",
+            "rest, and accept entries over the limit of the file."
         ),
     ] = False,
     numbers: Annotated[list[int] | None, Option("Of a copy, bring over this entry; repeatable.", "--entry")] = None,

@@ -32,7 +32,6 @@ from catmem.writing.written import Written, on_adoption
         "catmem audit --summary",
     ),
     opens="root",
-    formats=False,
 )
 def audit(
     call: Call,
@@ -134,11 +133,7 @@ def key_list(call: Call) -> dict[str, Any]:
     apart={"every": "key_id"},
 )
 def key_remove(
-    call: Call,
-    *,
-    agent: _AgentName,
-    key_id: _Id = None,
-    every: Annotated[bool, P("All keys of the agent.", "--all")] = False,
+    call: Call, *, agent: _AgentName, key_id: _Id = None, every: Annotated[bool, P("All keys of the agent.")] = False
 ) -> Outcome:
     """Remove a key of AGENT: KEY_ID, or the only one. What it signed and is not written yet is refused from now on."""
     removed = remove_keys(call.root.config, agent, key_id, every=every)
@@ -212,7 +207,7 @@ def token_remove(
     *,
     agent: _AgentName,
     token_id: _Id = None,
-    every: Annotated[bool, P("All tokens of the agent.", "--all")] = False,
+    every: Annotated[bool, P("All tokens of the agent.")] = False,
     tokens_path: _TokensFile = None,
 ) -> Outcome:
     """Remove a token of AGENT: TOKEN_ID, or the only one. It stops working at once, at a running server too."""
@@ -327,19 +322,17 @@ def envelope(
     *,
     profile: Owner,
     actor: Actor = None,
-    target: Annotated[Target, P("USER.md or MEMORY.md.", "-t --target")] = "user",
-    added: Annotated[str | None, P("Add an entry with these words.", "--add", metavar="TEXT")] = None,
-    category: Annotated[str | None, P("Where the entry of --add goes.", "-c --category", metavar="SLUG")] = None,
+    target: Annotated[Target, P("USER.md or MEMORY.md.")] = "user",
+    added: Annotated[str | None, P("Add an entry with these words.", "--add")] = None,
+    category: Annotated[str | None, P("Where the entry of --add goes.")] = None,
     json: Annotated[
-        str | None,
-        P("A list of operations, or the value of a declared entity; or -.", metavar="FILE", file=True),
+        str | None, P("A list of operations, or the value of a declared entity; or -.", metavar="FILE", file=True)
     ] = None,
     text: Annotated[
         str | None, P("A whole text that takes the place of the old one; or -.", metavar="FILE", file=True)
     ] = None,
     prev: Annotated[
-        str | None,
-        P("What it is made on. By default the newest, if no other program wrote.", metavar="REVISION"),
+        str | None, P("What it is made on. By default the newest, if no other program wrote.", metavar="REVISION")
     ] = None,
     op_id: Annotated[
         str | None, P("The name of this write; a retry has the same one. By default a new one.", metavar="ID")

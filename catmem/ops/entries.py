@@ -75,7 +75,7 @@ def _found(call: Call, operations: Sequence[Operation], target: str | None, expe
     return target or "user"
 
 
-@operation("operations", command=False)
+@operation("operations")
 def several(
     call: Call,
     *,
@@ -97,11 +97,9 @@ def several(
         "catmem add -p trinity -c workflow-rules-finance --tag domain=finance - < fact.txt",
     ),
     tool=Tool(
-        "memory_add",
         "Add to memory",
         "Remember one fact. A text that is there is not added again.",
         _WRITTEN,
-        action="add",
         writes=True,
         repeats=True,
         into=True,
@@ -119,21 +117,12 @@ def add(
         P(
             "Where it goes. By default the one category that the profile of --as may write; in a file without "
             "sections it needs none.",
-            "-c --category",
-            metavar="SLUG",
             brief="Where it goes.",
         ),
     ] = None,
     tags: Annotated[
         dict[str, Any] | None,
-        P(
-            "A tag; KEY=[a, b] for a list. Repeatable.",
-            "--tag",
-            metavar="KEY=VALUE",
-            tags=True,
-            form=_TAGS,
-            brief="By name: {given_tags}.",
-        ),
+        P("A tag; KEY=[a, b] for a list. Repeatable.", tags=True, form=_TAGS, brief="By name: {given_tags}."),
     ] = None,
     as_of: Annotated[date | None, Option("The day for its tag created, YYYY-MM-DD. By default today.")] = None,
     allow_secret: AllowSecret = False,
@@ -155,29 +144,14 @@ def add(
         "catmem replace -p trinity 'Vendor is Acme' 'Vendor is Zenith Ltd.'",
         "catmem replace -p trinity 'Vendor is' --tag domain=finance --tag owner=",
     ),
-    tool=Tool(
-        "memory_replace",
-        "Replace in memory",
-        "Give one entry other text or tags.",
-        _WRITTEN,
-        action="replace",
-        writes=True,
-        destroys=True,
-    ),
+    tool=Tool("Replace in memory", "Give one entry other text or tags.", _WRITTEN, writes=True, destroys=True),
 )
 def replace(
     call: Call,
     *,
     old: _OLD,
     new: Annotated[
-        str | None,
-        P(
-            argument=True,
-            metavar="[NEW]",
-            stdin=True,
-            called="content",
-            brief="The new text; without it only tags change.",
-        ),
+        str | None, P(argument=True, stdin=True, called="content", brief="The new text; without it only tags change.")
     ] = None,
     profile: Owner,
     actor: Actor = None,
@@ -187,8 +161,6 @@ def replace(
         dict[str, Any] | None,
         P(
             "A tag to set; KEY=[a, b] for a list, KEY= to take it away. Repeatable; other tags stay.",
-            "--tag",
-            metavar="KEY=VALUE",
             tags=True,
             form=_TAGS,
             brief="By name; null takes one away.",
@@ -220,13 +192,7 @@ def replace(
     "remove",
     examples=("catmem remove -p trinity 'Book travel to cost centre'",),
     tool=Tool(
-        "memory_remove",
-        "Remove from memory",
-        "Remove one entry that is wrong or of no use.",
-        _WRITTEN,
-        action="remove",
-        writes=True,
-        destroys=True,
+        "Remove from memory", "Remove one entry that is wrong or of no use.", _WRITTEN, writes=True, destroys=True
     ),
 )
 def remove(
@@ -251,11 +217,9 @@ def remove(
     "move",
     examples=("catmem move -p trinity 'Silence is not approval' -c workflow-rules-finance",),
     tool=Tool(
-        "memory_move",
         "Move in memory",
         "Put one entry into another category; its text and tags stay.",
         _WRITTEN,
-        action="move",
         writes=True,
         destroys=True,
         into=True,
@@ -268,8 +232,8 @@ def move(
     profile: Owner,
     actor: Actor = None,
     target: FoundTarget = None,
-    category: Annotated[str, P("Where it goes.", "-c --category", metavar="SLUG", brief="Where it goes.")],
-    source: Annotated[str | None, Option("Look for the entry in this category only.", "--from", metavar="SLUG")] = None,
+    category: Annotated[str, P("Where it goes.", brief="Where it goes.")],
+    source: Annotated[str | None, Option("Look for the entry in this category only.", metavar="SLUG")] = None,
     **how: Unpack[WriteOptions],
 ) -> Outcome:
     """Put the entry that holds OLD into another category of the same file, with its tags.
@@ -288,11 +252,9 @@ def move(
         "catmem verify -p neo uv --evidence 'uv.lock at 4f2c1d'",
     ),
     tool=Tool(
-        "memory_verify",
         "Verify memory",
         "Say that one entry was checked today and still holds.",
         _WRITTEN,
-        action="verify",
         writes=True,
         repeats=True,
         without=frozenset({"op_id", "reason"}),
@@ -317,7 +279,6 @@ def verify(
         str | None,
         P(
             "What it was checked against; the history keeps it, and catmem log shows it.",
-            metavar="TEXT",
             brief="The source you checked.",
         ),
     ] = None,

@@ -83,7 +83,6 @@ def init(
             "A profile to write; repeatable: a shipped one, with those that it extends or is seeded from, or a new "
             "specialist. By default the orchestrator.",
             "--profile",
-            metavar="NAME",
         ),
     ] = (),
     start: Annotated[
@@ -355,16 +354,13 @@ class Exports:
         "catmem export --snapshot before.json",
     ),
     opens="read",
-    formats=False,
     apart={"snapshot": "profiles target form output"},
     needs={"overwrite": "output snapshot"},
 )
 def export(
     call: Call,
     *,
-    profiles: Annotated[
-        list[str] | None, P("Whose memory. By default everyone's.", "-p --profile", metavar="NAME")
-    ] = None,
+    profiles: Annotated[list[str] | None, P("Whose memory. By default everyone's.")] = None,
     target: OneFile = None,
     form: Annotated[
         Form | None,

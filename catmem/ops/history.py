@@ -125,7 +125,6 @@ def log(
         P(
             "PROFILE/user or PROFILE/memory (PROFILE alone is PROFILE/user), or one that catmem.yaml declares.",
             argument=True,
-            metavar="[ENTITY]",
             called="entity_id",
             whose="file",
             needed=True,
@@ -140,9 +139,7 @@ def log(
             form={"maximum": 10_000},
         ),
     ] = None,
-    wanted: Annotated[
-        str | None, Option("Only those that changed the entries that hold TEXT.", "--entry", metavar="TEXT")
-    ] = None,
+    wanted: Annotated[str | None, Option("Only those that changed the entries that hold TEXT.", "--entry")] = None,
     verify: Annotated[
         bool, Option("Build every revision from the history alone, and compare with the store.", "--verify")
     ] = False,
@@ -341,16 +338,13 @@ def undo(
 
 @operation(
     "watch",
-    formats=False,
     examples=("catmem watch", "catmem watch trinity", "catmem watch trinity/user --as trinity -n 1 --format jsonl"),
 )
 def watch(
     call: Call,
     *,
     entities: Annotated[list[str] | None, P(argument=True, metavar="[ENTITY]...")] = None,
-    actor: Annotated[
-        str | None, P("Print what this profile may see. By default you, a person: all.", "--as", metavar="NAME")
-    ] = None,
+    actor: Annotated[str | None, P("Print what this profile may see. By default you, a person: all.")] = None,
     limit: Annotated[int | None, P("End after N events.", "-n --limit", minimum=1)] = None,
     form: Annotated[
         Literal["text", "jsonl"],
@@ -382,7 +376,6 @@ def _news(call: Call, wanted: frozenset[str], actor: str | None) -> Iterator[tup
 
 @operation(
     "changes",
-    command=False,
     http=Http(
         "GET",
         "/mem/changes",

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 @operation(
     "head",
-    command=False,
     http=Http(
         "GET",
         "/mem/head",
@@ -92,7 +91,6 @@ class EntityRead:
 
 @operation(
     "read",
-    command=False,
     http=Http(
         "GET",
         "/mem/read",
@@ -162,7 +160,6 @@ def with_head(call: Call, value: Any) -> Iterator[None]:  # noqa: ANN401 - any J
 
 @operation(
     "submit",
-    command=False,
     http=Http(
         "POST",
         "/mem/write",

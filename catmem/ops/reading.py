@@ -43,7 +43,7 @@ def show(
     call: Call,
     *,
     file: Annotated[str | None, P(argument=True)] = None,
-    profile: Annotated[str | None, P("The profile whose memory this is.", "-p --profile", metavar="NAME")] = None,
+    profile: Annotated[str | None, P("The profile whose memory this is.")] = None,
     target: OneFile = None,
 ) -> Outcome:
     """Show what FILE says: its categories, entries, tags and problems. FILE may be - for stdin.
@@ -190,16 +190,10 @@ def search(
     category: InCategory = None,
     tags: Annotated[
         dict[str, Any] | None,
-        P(
-            "Only entries with this tag and value; KEY= for those without the tag. Repeatable.",
-            "--tag",
-            metavar="KEY=VALUE",
-            tags=True,
-        ),
+        P("Only entries with this tag and value; KEY= for those without the tag. Repeatable.", tags=True),
     ] = None,
     states: Annotated[
-        list[Literal["fresh", "stale", "expired", "unverified"]] | None,
-        P("Only entries of this state. Repeatable.", "--state"),
+        list[Literal["fresh", "stale", "expired", "unverified"]] | None, P("Only entries of this state. Repeatable.")
     ] = None,
     limit: Annotated[int, P("Show so many at most.", minimum=1)] = _LIMIT,
     as_of: AsOf = None,
@@ -268,13 +262,7 @@ def _used(call: Call, profile: str, hits: Sequence["SearchHit"]) -> list[Any]:
         refusals=(404, 422),
         statuses={"selector": 422},
     ),
-    tool=Tool(
-        "memory_prompt",
-        "Slice of memory",
-        "Give what you see as text, for an agent without a profile.",
-        {"text": "string"},
-        action="prompt",
-    ),
+    tool=Tool("Slice of memory", "Give what you see as text, for an agent without a profile.", {"text": "string"}),
 )
 def prompt(
     call: Call,
@@ -290,8 +278,6 @@ def prompt(
         str | None,
         P(
             "Read the files of this profile instead of its own.",
-            "--from",
-            metavar="NAME",
             called="from",
             whose="profile",
             brief="The profile whose files it is made of (tier 1 only).",
@@ -302,7 +288,6 @@ def prompt(
         list[str] | None,
         P(
             "Only this category, or those of a selector; repeatable.",
-            "-c --category",
             metavar="SELECTOR",
             brief="Only these, or patterns (rules-*, !rules-pay).",
         ),

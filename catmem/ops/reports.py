@@ -68,12 +68,8 @@ def _adopt(call: Call, outside: Mapping[str, str]) -> list[ExternalChange]:
 @operation(
     "access",
     opens="root",
-    examples=(
-        "catmem access",
-        "catmem access -p trinity -p neo",
-        "catmem access --why trinity finance-payroll",
-    ),
-    apart={"why": "names"},
+    examples=("catmem access", "catmem access -p trinity -p neo", "catmem access --why trinity finance-payroll"),
+    apart={"why": "profiles"},
 )
 def access(
     call: Call,
@@ -87,7 +83,7 @@ def access(
             words_at_once=2,
         ),
     ] = None,
-    names: Annotated[list[str] | None, P("Only this profile; repeatable.", "-p --profile", metavar="NAME")] = None,
+    profiles: Annotated[list[str] | None, P("Only this profile; repeatable.")] = None,
 ) -> Outcome:
     """Print who reads and who may write which category, over all profiles of the root.
 
@@ -106,7 +102,7 @@ def access(
         if found.note is not None:
             call.tell(found.note)
         return Outcome(found, problems=found.problems, status=WRONG if found.problems else 0)
-    read = read_access(call.root, names or ())
+    read = read_access(call.root, profiles or ())
     more = {"entities": [*call.root.config.entities.values()], "problems": read.problems}
     return Outcome(read, more=more, problems=read.problems, status=WRONG if read.problems else 0)
 
@@ -119,10 +115,8 @@ def access(
 def stats(
     call: Call,
     *,
-    names: Annotated[list[str] | None, P("Only this profile; repeatable.", "-p --profile", metavar="NAME")] = None,
-    source: Annotated[
-        str | None, P("Read the files of this profile instead of their own.", "--from", metavar="NAME")
-    ] = None,
+    profiles: Annotated[list[str] | None, P("Only this profile; repeatable.")] = None,
+    source: Annotated[str | None, P("Read the files of this profile instead of their own.")] = None,
     as_of: AsOf = None,
 ) -> Outcome:
     """Print what each prompt saves beside flat files, and what it keeps out.
@@ -137,5 +131,5 @@ def stats(
     Exit status 2 if a profile or a file cannot be read; the report has all others.
     """
     refuse_no_root(call.root.config)
-    found = read_stats(call.root, tuple(names or ()), source=source, as_of=as_of)
+    found = read_stats(call.root, tuple(profiles or ()), source=source, as_of=as_of)
     return Outcome(found, problems=found.problems, status=WRONG if found.problems else 0)

@@ -60,12 +60,12 @@ def proposals(
     call: Call,
     *,
     which: Annotated[list[str] | None, Option(argument=True, metavar="[ENTITY|ID]...")] = None,
-    interactive: Annotated[bool, Option("Show each that waits, and ask.", "-i --interactive")] = False,
+    interactive: Annotated[bool, Option("Show each that waits, and ask.")] = False,
     approve: Annotated[bool, Option("Make the changes that these IDs propose.")] = False,
     reject: Annotated[bool, Option("Close these IDs; the proposer is shown the --reason.")] = False,
     edit: Annotated[bool, Option("Approve the ID, but its entry says the words behind it.")] = False,
     ended: Annotated[bool, Option("List those that wait no more, too.", "--all")] = False,
-    reason: Annotated[str | None, Option("Why you --reject; the proposer is shown it.", metavar="TEXT")] = None,
+    reason: Annotated[str | None, Option("Why you --reject; the proposer is shown it.")] = None,
     actor: Actor = None,
 ) -> Outcome:
     """List the changes of agents that wait for you: id, file, who, when, until when, why, and what changes.
@@ -153,7 +153,6 @@ _ProposalId = Annotated[str, P("Which one, such as p-1f0c2a4b6d.", called="id")]
 
 @operation(
     "proposal",
-    command=False,
     http=Http("GET", "/mem/proposals/{id}", "What became of one", "Its changes, and how it was decided.", "Proposal"),
 )
 def proposal(call: Call, *, name: _ProposalId) -> dict[str, Any]:
@@ -164,7 +163,6 @@ def proposal(call: Call, *, name: _ProposalId) -> dict[str, Any]:
 
 @operation(
     "approve",
-    command=False,
     http=Http(
         "POST",
         "/mem/proposals/{id}/approve",
@@ -186,7 +184,6 @@ def approve(
 
 @operation(
     "reject",
-    command=False,
     http=Http(
         "POST",
         "/mem/proposals/{id}/reject",
@@ -207,23 +204,16 @@ def reject(
 
 
 @operation(
-    "review",
-    examples=(
-        "catmem review",
-        "catmem review -p trinity --state stale",
-        "catmem review --list --format json",
-    ),
+    "review", examples=("catmem review", "catmem review -p trinity --state stale", "catmem review --list --format json")
 )
 def review(
     call: Call,
     *,
-    profiles: Annotated[
-        Sequence[str], P("Only the memory of this profile; repeatable. By default all.", "-p --profile", metavar="NAME")
-    ] = (),
+    profiles: Annotated[Sequence[str], P("Only the memory of this profile; repeatable. By default all.")] = (),
     category: InCategory = None,
     states: Annotated[
         Sequence[Literal["stale", "expired", "unverified", "future"]],
-        P("Only facts that are this; repeatable. future: dated in the future.", "--state"),
+        P("Only facts that are this; repeatable. future: dated in the future."),
     ] = (),
     only_list: Annotated[bool, P("List what is due, and ask nothing.", "--list")] = False,
     as_of: AsOf = None,

@@ -88,11 +88,9 @@ class Seeds:
     ),
     records=True,
     tool=Tool(
-        "memory_seed",
         "Seed other profiles",
         "Copy slices of your files to profiles seeded from you (tier 1 only).",
         {"files": "array"},
-        action="seed",
         writes=True,
         repeats=True,
         destroys=True,
@@ -131,13 +129,11 @@ def seed(
     dry_run: Annotated[bool, P("Write nothing; show what would change.", at=NO_TOOL)] = False,
     check: Annotated[bool, Option("Write nothing; exit status 1 if anything is out of date (for CI).")] = False,
     ephemeral: Annotated[bool, Option("Print one target's slice as a memory file; nothing is written.")] = False,
-    target: Annotated[Target | None, P("Only USER.md or only MEMORY.md.", "-t --target", brief=EITHER)] = None,
+    target: Annotated[Target | None, P("Only USER.md or only MEMORY.md.", brief=EITHER)] = None,
     categories: Annotated[
         list[str] | None,
         P(
             "Only this category; repeatable. Entries of others are neither copied nor removed.",
-            "-c --category",
-            metavar="SLUG",
             form={"items": CATEGORY, "minItems": 1, "maxItems": 100},
             brief="Only these.",
         ),
@@ -348,15 +344,12 @@ def promote(
     call: Call,
     *,
     entry: Annotated[str | None, P(argument=True)] = None,
-    profile: Annotated[str | None, P("The profile whose memory this is.", "-p --profile", metavar="NAME")] = None,
+    profile: Annotated[str | None, P("The profile whose memory this is.")] = None,
     to: Annotated[
         str | None, P("Where it goes. By default the profile that -p is seeded from.", metavar="NAME")
     ] = None,
     target: OneFile = None,
-    categories: Annotated[
-        Sequence[str],
-        P("The category of the ENTRY; without an ENTRY a selector, repeatable.", "-c --category", metavar="SLUG"),
-    ] = (),
+    categories: Annotated[Sequence[str], P("The category of the ENTRY; without an ENTRY a selector, repeatable.")] = (),
     reason: ReasonOption = None,
     propose: Annotated[bool, P("Make it a proposal, which waits for a person.")] = False,
     all_learned: Annotated[

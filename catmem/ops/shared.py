@@ -14,14 +14,13 @@ CATEGORY = {"minLength": 1, "maxLength": 1024}
 """What the JSON Schemas of names say."""
 EITHER = "user: facts on the user; memory: notes. Default: both."
 AsOf = Annotated[date | None, P("The day to judge dates by, YYYY-MM-DD. By default today.", at=NO_TOOL)]
-OneFile = Annotated[Target | None, P("Only USER.md or only MEMORY.md.", "-t --target")]
-InCategory = Annotated[str | None, P("Only this category.", "-c --category", metavar="SLUG")]
+OneFile = Annotated[Target | None, P("Only USER.md or only MEMORY.md.")]
+InCategory = Annotated[str | None, P("Only this category.")]
 _OF_PROFILE = partial(P, names="-p --profile", metavar="NAME", whose="profile", caller=NO_COMMAND)
 Owner = Annotated[str, _OF_PROFILE("The profile whose memory this is.")]
 AnyProfile = Annotated[str | None, _OF_PROFILE("The profile whose memory this is. By default that of all profiles.")]
 Actor = Annotated[
-    str | None,
-    P("The profile that acts, within its rights. By default you, a person.", "--as", metavar="NAME", caller=NO_COMMAND),
+    str | None, P("The profile that acts, within its rights. By default you, a person.", caller=NO_COMMAND)
 ]
 EntityArgument = Annotated[str, P(argument=True, whose="file")]
 EntityId = Annotated[
@@ -36,15 +35,11 @@ EntityId = Annotated[
     ),
 ]
 _PLACE = "USER.md or MEMORY.md. By default that of the entry, or of the category to add to; with --expected USER.md."
-FoundTarget = Annotated[Target | None, P(_PLACE, "-t --target", brief="Default: both.")]
-AddTarget = Annotated[
-    Target | None, P(_PLACE, "-t --target", brief="user: facts on the user; memory: notes. Default: by category.")
-]
-NarrowCategory = Annotated[
-    str | None, P("Look for the entry in this category only.", "-c --category", metavar="SLUG", brief="Only this one.")
-]
+FoundTarget = Annotated[Target | None, P(_PLACE, brief="Default: both.")]
+AddTarget = Annotated[Target | None, P(_PLACE, brief="user: facts on the user; memory: notes. Default: by category.")]
+NarrowCategory = Annotated[str | None, P("Look for the entry in this category only.", brief="Only this one.")]
 DryRun = Annotated[bool, Option("Write nothing; show what would change.")]
-Interactive = Annotated[bool, Option("Show each conflict, and ask.", "-i --interactive")]
+Interactive = Annotated[bool, Option("Show each conflict, and ask.")]
 AllowSecret = Annotated[
     bool,
     Option(

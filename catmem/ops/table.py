@@ -51,9 +51,9 @@ _SAYS_WHOSE = frozenset({"profile", "profiles", "entity", "entities", "entity_id
 class P(NamedTuple):
     """What the interfaces say of a parameter, beside its name, type and default: those stand in the signature.
 
-    ``names`` are those of an option, such as ``-c --category``; without a long one the parameter's own name is it. An
-    ``argument`` has none. ``brief`` is for models, where that is another thing. ``at`` are the interfaces that have the
-    parameter; at others it has its default.
+    ``names`` are those of an option, if ``OPTIONS`` has none for the parameter; without a long one its own name is it.
+    An ``argument`` has none. ``brief`` is for models, where that is another thing. ``at`` are the interfaces that have
+    the parameter; at others it has its default.
     """
 
     help: str = ""
@@ -108,6 +108,22 @@ Option = partial(P, at=ONLY_COMMAND)
 """What only the command line has."""
 
 
+OPTIONS = {
+    "profile": "-p --profile",
+    "profiles": "-p --profile",
+    "target": "-t --target",
+    "category": "-c --category",
+    "categories": "-c --category",
+    "tags": "--tag",
+    "states": "--state",
+    "actor": "--as",
+    "source": "--from",
+    "every": "--all",
+    "interactive": "-i --interactive",
+}
+"""The options of parameters that are called so in all commands."""
+
+
 class Parameter(NamedTuple):
     """One parameter of a row: ``kind`` is its type, and ``many`` that it is a list of them."""
 
@@ -121,6 +137,12 @@ class Parameter(NamedTuple):
     def required(self) -> bool:
         """Whether it has no default."""
         return self.default is REQUIRED
+
+    @property
+    def options(self) -> list[str]:
+        """Its names on the command line; one of them is long."""
+        names = (self.param.names or OPTIONS.get(self.name, "")).split()
+        return names if any(each.startswith("--") for each in names) else [*names, f"--{self.name.replace('_', '-')}"]
 
     @property
     def called(self) -> str:
@@ -170,18 +192,15 @@ class Http(NamedTuple):
 
 
 class Tool(NamedTuple):
-    """The tool of an operation, for models: its name, a ``title``, what is ``said``, and fields of its answer.
+    """The tool of an operation, for models: a ``title``, what is ``said``, and fields of its answer.
 
-    ``action`` is what the memory tool calls it; without one it is no action of that. ``writes``, ``repeats`` (a second
-    call changes nothing more) and ``destroys`` are hints; ``into``: its category is where an entry goes. ``without``
-    are arguments that the memory tool takes, and this tool does not offer.
+    ``writes``, ``repeats`` (a second call changes nothing more) and ``destroys`` are hints; ``into``: its category is
+    where an entry goes. ``without`` are arguments that the memory tool takes, and this tool does not offer.
     """
 
-    name: str
     title: str
     said: str
     gives: Mapping[str, str] = _NONE
-    action: str | None = None
     writes: bool = False
     repeats: bool = False
     destroys: bool = False
@@ -200,6 +219,7 @@ class OperationRow(NamedTuple):
     run: Callable[..., Any]
     parameters: Mapping[str, Parameter]
     examples: Sequence[str] = ()
+    """Command lines. A row without any is no command."""
     opens: Opens = "store"
     people: tuple[str, str] | None = None
     tier_1: str | None = None
@@ -207,9 +227,8 @@ class OperationRow(NamedTuple):
     """It refuses what is not the caller's itself, so that the audit log has it."""
     http: Http | None = None
     tool: Tool | None = None
-    command: bool = True
     formats: bool = True
-    """Whether the command has ``--format``."""
+    """Whether the command has ``--format``, if it is none of its own parameters (``form``)."""
     rooted: bool = True
     """And ``--root``."""
     options_first: bool = False
@@ -218,6 +237,21 @@ class OperationRow(NamedTuple):
     """Parameters, and the names of those that each does not go with; also ``form`` (--format json) and ``root``."""
     needs: Mapping[str, str] = _NONE
     """Parameters, and the names of those of which each needs one beside it."""
+
+    @property
+    def command(self) -> bool:
+        """Whether the command line has it."""
+        return bool(self.examples)
+
+    @property
+    def action(self) -> str:
+        """What the memory tool calls it, if it has it."""
+        return self.name.removeprefix("memory ")
+
+    @property
+    def tool_name(self) -> str:
+        """The name of its tool."""
+        return f"memory_{self.action}".replace(" ", "_")
 
     def at(self, interface: Interface) -> list[Parameter]:
         """The parameters that an interface has."""
@@ -355,8 +389,7 @@ def option_of(parameter: Parameter) -> str:
     """The long name of its option, or the name of an argument."""
     if parameter.param.argument:
         return (parameter.param.metavar or parameter.name.upper()).strip("[].")
-    named = [each for each in parameter.param.names.split() if each.startswith("--")]
-    return named[-1] if named else f"--{parameter.name.replace('_', '-')}"
+    return next(each for each in reversed(parameter.options) if each.startswith("--"))
 
 
 OPERATIONS: dict[str, OperationRow] = {}
@@ -466,15 +499,12 @@ def import_rows(name: str, module: str) -> None:
 
 
 def _refuse_shadows(module: str, names: set[str]) -> None:
-    """Raise ``ConfigError`` (``bad_plugin``) for a path or a tool that another operation has."""
+    """Raise ``ConfigError`` (``bad_plugin``) for a path that another operation has."""
     others = [row for name, row in OPERATIONS.items() if name not in names]
     paths = {(row.http.method, row.http.path) for row in others if row.http is not None}
-    tools = {row.tool.name for row in others if row.tool is not None}
     for row in (OPERATIONS[name] for name in names):
         if row.http is not None and (row.http.method, row.http.path) in paths:
             raise bad_plugin(f"{module} has the path {row.http.path} of another operation")
-        if row.tool is not None and row.tool.name in tools:
-            raise bad_plugin(f"{module} has the tool {row.tool.name} of another operation")
 
 
 def _added(rows: set[str], families: set[str]) -> list[tuple[dict[str, Any], set[str]]]:

@@ -42,17 +42,7 @@ _Offset = Annotated[int | None, P("Entries to skip.")]
 _ENTRIES = {"entries": "array", "total": "integer"}
 
 
-@operation(
-    "memory list",
-    command=False,
-    tool=Tool(
-        "memory_list",
-        "List memory",
-        "List what is on file, in the prompt or not.",
-        _ENTRIES,
-        action="list",
-    ),
-)
+@operation("memory list", tool=Tool("List memory", "List what is on file, in the prompt or not.", _ENTRIES))
 def listed(
     call: Call,
     *,
@@ -75,11 +65,7 @@ def listed(
     return Outcome({"success": True, "action": "list", **seen, "message": message}, shows=shown_rows)
 
 
-@operation(
-    "memory search",
-    command=False,
-    tool=Tool("memory_search", "Search memory", "Find entries, the best and newest first.", _ENTRIES, action="search"),
-)
+@operation("memory search", tool=Tool("Search memory", "Find entries, the best and newest first.", _ENTRIES))
 def searched(
     call: Call,
     *,
@@ -125,7 +111,7 @@ def searched(
 _ProposalNamed = Annotated[str, P("The id of one (p-...).")]
 
 
-@operation("memory proposals", command=False)
+@operation("memory proposals")
 def proposed(call: Call, *, proposal: _ProposalNamed = "all") -> dict[str, Any]:
     """Say what became of the profile's proposals, of one or of all."""
     from catmem.proposals.proposal import disclosed, disclosed_all
@@ -140,7 +126,7 @@ def proposed(call: Call, *, proposal: _ProposalNamed = "all") -> dict[str, Any]:
     return {"success": True, "action": "proposals", "proposals": shown, "message": said}
 
 
-@operation("memory withdraw", command=False)
+@operation("memory withdraw")
 def withdrawn(
     call: Call, *, proposal: _ProposalNamed = "all", reason: Annotated[str | None, P("Why.")] = None
 ) -> dict[str, Any]:

@@ -60,7 +60,6 @@ class Linted:
 @operation(
     "lint",
     opens="root",
-    formats=False,
     examples=("catmem lint", "catmem lint --fix homes/", "catmem lint --select CM2,CM6 --format sarif"),
     people=("lint", "Lint looks at everything, so it is for a person."),
     http=Http("GET", "/lint", "What lint finds in the root", "For a person.", "Lint", refusals=()),
@@ -99,12 +98,7 @@ def lint(
     if call.interface == "http":
         with closing(Linter.open(call.root.root, as_of=as_of)) as linter:
             return Outcome(jsonable(Linted(linter, linter.run(), None)))
-    chosen: dict[str, Any] = {
-        "select": select or (),
-        "ignore": ignore or (),
-        "as_of": as_of,
-        "paths": paths or (),
-    }
+    chosen: dict[str, Any] = {"select": select or (), "ignore": ignore or (), "as_of": as_of, "paths": paths or ()}
     folder = call.named_root or find_root(".") or "."
     linter, fixed, status = Linter.open(folder, **chosen), None, 0
     if fix or diff:
@@ -188,7 +182,7 @@ def schema(_: Call, *, name: Annotated[str | None, P(argument=True)] = None) -> 
 def fsck(
     call: Call,
     *,
-    entity: Annotated[str | None, P(argument=True, metavar="[ENTITY]")] = None,
+    entity: Annotated[str | None, P(argument=True)] = None,
     repair: Annotated[bool, P("Mend what is safe to mend. What cannot be used is moved aside, and kept.")] = False,
     ends: Annotated[
         bool, P("Print where the history of each folder ends, one JSON object a line.", "--anchors")
@@ -286,8 +280,8 @@ def purge(
     call: Call,
     *,
     entity: EntityArgument,
-    old: Annotated[str, P(argument=True, metavar="OLD", stdin=True)],
-    every: Annotated[bool, P("Erase all entries that hold OLD, also where several do now.")] = False,
+    old: Annotated[str, P(argument=True, stdin=True)],
+    every: Annotated[bool, P("Erase all entries that hold OLD, also where several do now.", "--every")] = False,
     yes: Annotated[bool, P("Do it. It cannot be undone.")] = False,
     dry_run: DryRun = False,
 ) -> Outcome:

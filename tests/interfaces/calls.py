@@ -171,7 +171,7 @@ def by_tool(row: OperationRow, root: Path, values: dict[str, Any], actor: str) -
         named = {
             row.parameters[name].called if name in row.parameters else name: value for name, value in values.items()
         }
-        answer = call_tool(workspace, actor, row.tool.name, named, session)
+        answer = call_tool(workspace, actor, row.tool_name, named, session)
     return Told(None if answer["success"] else answer["reason"], plain(answer, root), files_of(root))
 
 

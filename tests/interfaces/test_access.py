@@ -115,17 +115,17 @@ class Text:
 def rows():
     """Rows whose functions decide nothing."""
 
-    @operation("text", http=Http("GET", "/text", "T", "T."), tool=Tool("text", "T", "T."))
+    @operation("text", http=Http("GET", "/text", "T", "T."), tool=Tool("T", "T."))
     def text(call: Call, *, entity_id: EntityId) -> Text:
         """Give the text of an entity."""
         return Text(call.root.store.read(entity_id).data.decode())
 
-    @operation("texts", http=Http("GET", "/texts", "T", "T."), tool=Tool("texts", "T", "T."))
+    @operation("texts", http=Http("GET", "/texts", "T", "T."), tool=Tool("T", "T."))
     def texts(call: Call, *, profile: AnyProfile = None) -> Text:
         """Give the text of a profile."""
         return Text(call.root.store.read(f"{profile or OTHER}/user").data.decode())
 
-    @operation("wipe", tool=Tool("wipe", "T", "T.", writes=True))
+    @operation("wipe", tool=Tool("T", "T.", writes=True))
     def wipe(call: Call) -> Text:
         """Take everything away."""
         raise AssertionError
@@ -151,8 +151,8 @@ def test_a_tool_that_writes_is_offered_to_tier_1_alone(rows, worlds):
     workspace = Workspace.open(worlds[1], search=False)
     with closing(workspace.store):
         offered = {who: {tool.name for tool in tools_of(workspace, who)} for who in ("neo", "orchestrator")}
-    assert offered["neo"] & {"text", "wipe"} == {"text"}
-    assert offered["orchestrator"] >= {"text", "wipe"}
+    assert offered["neo"] & {"memory_text", "memory_wipe"} == {"memory_text"}
+    assert offered["orchestrator"] >= {"memory_text", "memory_wipe"}
 
 
 def test_a_parameter_that_names_a_profile_says_so():

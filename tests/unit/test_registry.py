@@ -55,10 +55,6 @@ BAD_ROWS = {
         ROWS.replace("import Outcome", "import Http, Outcome").replace("rooted=False", 'http=Http("GET", "/mem/read", "x", "x")')
         + "\n\nimport catmem.ops.http_memory\n", "others.operations has the path /mem/read of another operation",
     ),
-    "a tool of another row": (
-        ROWS.replace("import Outcome", "import Outcome, Tool").replace("rooted=False", 'tool=Tool("memory_add", "x", "x")'),
-        "others.operations has the tool memory_add of another operation",
-    ),
     "a path that is none": (
         ROWS.replace("import Outcome", "import Http, Outcome").replace("rooted=False", 'http=Http("GET", "/{x:path}", "x", "x")'),
         "the operation 'hello' has no path",

@@ -48,7 +48,7 @@ def _access(value: Access, call: Call) -> None:
         say(f"There are no profiles in {printable(shown_path(call.root.config.profiles_dir))}.")
         return
     emit(printable("".join(_matrix(value.fleet, [profile.name for profile in value.profiles]))))
-    if not call.values["names"]:
+    if not call.values["profiles"]:
         emit(printable("".join((*_summary(value.fleet), *_entities(call.root)))))
 
 

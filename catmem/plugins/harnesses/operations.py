@@ -40,7 +40,6 @@ class HarnessSettings:
 @operation(
     "hook",
     opens="root",
-    formats=False,
     examples=(
         "catmem hook --profile trinity --format text",
         "catmem hook --config claude --profile orchestrator --by-agent",
@@ -49,7 +48,7 @@ class HarnessSettings:
 def hook(
     call: Call,
     *,
-    profile: Annotated[str | None, P("Answer with the prompt of this profile.", "-p --profile", metavar="NAME")] = None,
+    profile: Annotated[str | None, P("Answer with the prompt of this profile.")] = None,
     by_agent: Annotated[
         bool, P("Answer with that of the starting subagent's profile, and say nothing to one that is no profile.")
     ] = False,
@@ -114,7 +113,7 @@ def sync(
     call: Call,
     *,
     names: Annotated[Sequence[str], P(argument=True, metavar="[NAME]...")] = (),
-    profile: Annotated[str | None, P("With --to: whose memory.", "-p --profile", metavar="NAME")] = None,
+    profile: Annotated[str | None, P("With --to: whose memory.")] = None,
     to: Annotated[
         str | None, P("Declare a sync of --profile in catmem.yaml, for this harness, and write it.", metavar="HARNESS")
     ] = None,

@@ -71,8 +71,7 @@ def install(
     profile: _OneProfile = None,
     everybody: _All = False,
     name: Annotated[
-        str | None,
-        P("The profile of catmem that it acts as. By default the one of the same name.", "--as", metavar="NAME"),
+        str | None, P("The profile of catmem that it acts as. By default the one of the same name.", "--as")
     ] = None,
     yes: _Yes = False,
     dry_run: DryRun = False,

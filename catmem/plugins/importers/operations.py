@@ -52,7 +52,7 @@ def import_(
     path: Annotated[str | None, P(argument=True)] = None,
     source: Annotated[
         Literal[*registry().importers] | None,  # type: ignore[valid-type]
-        P("The program that wrote PATH; needed for it.", "--from"),
+        P("The program that wrote PATH; needed for it."),
     ] = None,
     snapshot: Annotated[
         str | None,
@@ -62,15 +62,9 @@ def import_(
             metavar="PATH",
         ),
     ] = None,
-    profile: Annotated[
-        str | None, P("The profile whose memory this is; needed for PATH.", "-p --profile", metavar="NAME")
-    ] = None,
+    profile: Annotated[str | None, P("The profile whose memory this is; needed for PATH.")] = None,
     target: Annotated[
-        Target | None,
-        P(
-            "Put all of it into USER.md or MEMORY.md. By default where that program has it, else USER.md.",
-            "-t --target",
-        ),
+        Target | None, P("Put all of it into USER.md or MEMORY.md. By default where that program has it, else USER.md.")
     ] = None,
     categories: Annotated[
         Sequence[str],

@@ -41,7 +41,7 @@ from catmem.workspace.workspace import Workspace
 
 KEPT = "catmem-sort-"
 """How the names of lists in the temporary folder begin."""
-_SortedProfile = Annotated[str | None, P("The profile whose memory this is.", "-p --profile", metavar="NAME")]
+_SortedProfile = Annotated[str | None, P("The profile whose memory this is.")]
 
 
 @dataclass(frozen=True, slots=True)

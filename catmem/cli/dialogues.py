@@ -337,8 +337,7 @@ class ReviewDialogue(Dialogue):
         number = len(self._done) + 1
         place = f"{number:,} of {max(total, number):,}  {due.entity}:{due.line}  {due.entry.category}"
         body = due.entry.body.replace("\n", "\n  ")
-        used = "" if due.use is None else f"; used {counted(due.use.times, 'time')}, last on {due.use.last}"
-        return printable(f"{place}\n  {body}\n{due.why}{used}\n")
+        return printable(f"{place}\n  {body}\n{due.why}\n")
 
     def _answer(self, due: Due) -> bool:
         """Take answers until one is given to this fact; ``False`` if there are no more, or for quit."""

@@ -23,7 +23,6 @@ from catmem.workspace.profile_memory import ProfileMemory, list_documents, read_
 
 if TYPE_CHECKING:
     from catmem.prompt.prompt import Prompt
-    from catmem.search.search import SearchHit
     from catmem.workspace.workspace import Workspace
 
 _LIMIT = 20
@@ -164,11 +163,9 @@ def _tell_of_all(call: Call, target: str | None) -> list[Profile]:
     return profiles
 
 
-def _found(profile: str | None, query: str, total: int, hits: Sequence[Any], used: Sequence[Any] = ()) -> Outcome:
-    """The best of ``total`` hits, or of several files hits with their copies; for programs how ``used`` each is."""
+def _found(profile: str | None, query: str, total: int, hits: Sequence[Any]) -> Outcome:
+    """The best of ``total`` hits, or of several files hits with their copies."""
     entries = jsonable(hits)
-    if used:
-        entries = [{**each, "used": use} for each, use in zip(entries, used, strict=True)]
     said = {"profile": profile, "query": query, "total": total, "entries": entries}
     return Outcome((profile, query, total, hits), said | advice(each["state"] for each in entries))
 
@@ -221,8 +218,7 @@ def search(
         tell_of_rows(call, profile, target)
         look = partial(search, call.root, profile, query, limit=limit, as_of=as_of)
         found = look(**filters)
-        used = _used(call, profile, found.found) if call.for_program else ()
-        done = _found(profile, query, found.total, found.found, used)
+        done = _found(profile, query, found.total, found.found)
         if not call.for_program:
             _tell_of_slips(call, profile, None if found.total else category)
     if not (found.total or call.for_program):
@@ -233,14 +229,6 @@ def search(
     for note in notes_of(call.root):
         call.tell(f"warning: {note}")
     return done
-
-
-def _used(call: Call, profile: str, hits: Sequence["SearchHit"]) -> list[Any]:
-    """How often each hit was used."""
-    from catmem.search.search import read_usage, usage_key
-
-    usage = {each.target: read_usage(call.root, f"{profile}/{each.target}") for each in hits}
-    return [jsonable(usage[each.target].get(usage_key(each.entry))) for each in hits]
 
 
 @operation(

@@ -75,10 +75,10 @@ def searched(
     state: Annotated[Literal["fresh", "stale", "expired", "unverified"] | None, P("Only this state.")] = None,
     offset: _Offset = None,
 ) -> Outcome:
-    """Find entries, without what a prompt would withhold. What is shown counts as used."""
-    from catmem.search.search import count_used, search
+    """Find entries, without what a prompt would withhold."""
+    from catmem.search.search import search
 
-    skipped, day = offset or 0, clock.today()
+    skipped = offset or 0
     found, total, _ = search(
         call.root,
         str(call.actor),
@@ -88,7 +88,6 @@ def searched(
         state=None if state is None else {state},
         offset=skipped,
         limit=MOST_ENTRIES,
-        as_of=day,
         to_agent=True,
         fit=may_fit,
     )
@@ -97,8 +96,6 @@ def searched(
     views = [call.root.view(str(call.actor), each) for each in (TARGETS if target is None else (target,))]
     if category is not None and not total:
         message += _categories(category, views)
-    if shown:
-        count_used(call.root, found[: len(shown)], day)
     lost = [emptied_text(call.root, call.profile, f"{call.actor}/{each.target}", each.document) for each in views]
     warnings = [*filter(None, lost)]
     answer = {

@@ -6,9 +6,7 @@ the words of entries in sight and the names of their categories has a part in it
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -17,16 +15,13 @@ from typing import NamedTuple, TypedDict, Unpack, get_args
 from catmem import clock
 from catmem.config.access import visible_categories
 from catmem.config.json_schema import suggestion
-from catmem.digest import content_digest
 from catmem.errors import CatmemError, QueryError, UnknownNameError, UnreadableError, wrong_type
-from catmem.files import locked_folder, read_bounded, replace_json
 from catmem.model.document import Entry, TagValue
 from catmem.names import TARGETS, known_target
 from catmem.search.index import Match, SearchSource, Snippet, matches, ranked, snippet
 from catmem.search.query import Query, parse_query
 from catmem.staleness.freshness import Freshness, State
 from catmem.staleness.lineage import freshness_of
-from catmem.store.contract import SIDECAR
 from catmem.threats import scan_each
 from catmem.workspace.root import Root, load_each
 from catmem.workspace.seen_entry import SeenEntry, texts_of
@@ -268,66 +263,3 @@ class _Search:
             if (day := ages[match].day) is not None and ages[match].basis == "first_seen":
                 days[match] = day.toordinal()
         return [(match, days.get(match, 0)) for match in found]
-
-
-# --- how often an agent was shown an entry by a search, and when last: in ``.catmem/usage.json`` of the root ---------
-
-
-USAGE_NAME = "usage.json"
-
-_MOST = 2_000
-"""Entries of a root that are counted: those that were shown last."""
-_LARGEST = 1 << 20
-_PATIENCE = 1.0
-"""Seconds to wait where another process counts; nothing else takes the lock of this folder."""
-
-
-class EntryUse(NamedTuple):
-    """How an entry was used: on which day last, and how many times."""
-
-    last: date
-    times: int
-
-
-def usage_key(entry: Entry) -> str:
-    """What usage knows an entry by: a digest of its body, so that new tags and another category change nothing."""
-    return content_digest(entry.body)
-
-
-def read_usage(workspace: Root, entity: str) -> dict[str, EntryUse]:
-    """How the entries of an entity were used, by ``usage_key``; nothing where that cannot be read."""
-    return {key: use for (of, key), use in _read(_folder(workspace)).items() if of == entity}
-
-
-def count_used(workspace: Root, shown: Sequence[SeenEntry], day: date) -> None:
-    """Count one more use, on ``day``, of the entries that were ``shown``, if that can be kept."""
-    # Nothing is kept in a root to which nothing was ever written.
-    folder = _folder(workspace)
-    with suppress(OSError), locked_folder(folder, _PATIENCE):
-        uses = _read(folder)
-        for used in dict.fromkeys((each.entity, usage_key(each.entry)) for each in shown):
-            last, times = uses.pop(used, EntryUse(day, 0))
-            uses[used] = EntryUse(max(last, day), times + 1)
-        rows = [[of, key, use.last.isoformat(), use.times] for (of, key), use in uses.items()]
-        replace_json(folder / USAGE_NAME, rows[-_MOST:])
-
-
-def drop_usage(workspace: Root) -> list[Path]:
-    """Forget all uses; the files that are gone. Raises ``OSError``."""
-    gone = sorted(path for name in (USAGE_NAME, f".{USAGE_NAME}-*") for path in _folder(workspace).glob(name))
-    for path in gone:
-        path.unlink(missing_ok=True)
-    return gone
-
-
-def _folder(workspace: Root) -> Path:
-    return workspace.root / SIDECAR
-
-
-def _read(folder: Path) -> dict[tuple[str, str], EntryUse]:
-    """All uses by entity and ``usage_key``, those that were used last at the end; of a damaged file none."""
-    try:
-        rows = json.loads(read_bounded(folder / USAGE_NAME, _LARGEST, follow_symlink=False))
-        return {(str(of), str(key)): EntryUse(date.fromisoformat(last), int(times)) for of, key, last, times in rows}
-    except (UnreadableError, OSError, ValueError, TypeError, OverflowError, RecursionError):
-        return {}

@@ -27,7 +27,6 @@ from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ChangedMeanwhileError, DriftError, EditError, NoMatchError, StaleError
 from catmem.model.document import Document, Entry, TagValue
 from catmem.names import TARGETS, parts_of
-from catmem.search.search import EntryUse, read_usage, usage_key
 from catmem.seeding.lockfile import seeded_copies
 from catmem.staleness.freshness import Freshness, dated_ahead, expired_on, stale_after_days
 from catmem.staleness.lineage import freshness_of
@@ -53,16 +52,14 @@ class Due(SeenEntry):
     """A fact that a person should look at, and its ``freshness`` by the four clocks; ``stale_after`` is in days.
 
     ``future`` are the tags that hold a date after the day of the review, with that date. ``why`` says it in words.
-    ``use`` is how agents used it, ``None`` if they never did.
     """
 
     stale_after: int
     future: tuple[tuple[str, date], ...]
     why: str
-    use: EntryUse | None = None
     __json__ = (
         "entity line id=entry.id category=entry.category state basis=freshness.basis date=freshness.day "
-        "stale_after why used=use tags=entry.tags body=entry.body"
+        "stale_after why tags=entry.tags body=entry.body"
     )
 
     @property
@@ -70,11 +67,6 @@ class Due(SeenEntry):
         """The state, ``future`` for a fact that has a date in the future and is not old otherwise."""
         state = self.freshness.state
         return "future" if state == "fresh" or (self.future and not self.freshness.overdue) else state
-
-    @property
-    def rank(self) -> tuple[int, int]:
-        """What comes first in a review is least: by state, and of each the most used."""
-        return _ORDER.index(self.state), 0 if self.use is None else -self.use.times
 
     @property
     def key(self) -> FactKey:
@@ -86,7 +78,6 @@ def due_facts(workspace: Root, profile: Profile, entity: str, document: Document
     """The entries of ``document``, the text of ``entity``, that are due on a day, in file order."""
     # It is a person who asks.
     found: list[Due] = []
-    uses: Mapping[str, EntryUse] | None = None
     states = freshness_of(workspace, profile, entity, document, document.entries, as_of=as_of, reader=None)
     for entry, freshness in zip(document.entries, states, strict=True):
         tags = entry.tags
@@ -95,9 +86,7 @@ def due_facts(workspace: Root, profile: Profile, entity: str, document: Document
             continue
         limit = stale_after_days(entry.category, tags, profile, workspace.config)
         why = _why(freshness, limit, future, as_of)
-        uses = read_usage(workspace, entity) if uses is None else uses
-        use = uses.get(usage_key(entry))
-        found.append(Due(entity, document.line(entry.start), entry, freshness, limit, future, why, use))
+        found.append(Due(entity, document.line(entry.start), entry, freshness, limit, future, why))
     return found
 
 
@@ -270,12 +259,16 @@ class Review:
 
     def due(self) -> list[Due]:
         """The facts that are still to be asked about."""
-        # The expired come first, then those dated in the future, those without a date, and the stale; of each the most
-        # used, then those of tier 1, then the oldest.
+        # The expired come first, then those dated in the future, those without a date, and the stale; of each those of
+        # tier 1, then the oldest.
         order = {name: place for place, name in enumerate(self.profiles)}
         return sorted(
             (each for each in self._asked() if each.key not in self._passed),
-            key=lambda due: (due.rank, order[parts_of(due.entity).owner], due.freshness.day or self.as_of),
+            key=lambda due: (
+                _ORDER.index(due.state),
+                order[parts_of(due.entity).owner],
+                due.freshness.day or self.as_of,
+            ),
         )
 
     def elsewhere(self) -> list[Due]:

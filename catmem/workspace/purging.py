@@ -22,7 +22,6 @@ from catmem.files import real_path
 from catmem.linting.renderers import mask_secrets
 from catmem.model.document import Entry, Version
 from catmem.names import FILE_NAMES
-from catmem.search.search import drop_usage
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, SeedRecord
 from catmem.store.contract import EXTERNAL, PERSON, Change, Erasure, Kept, LastingStore, writer_of
@@ -126,7 +125,6 @@ def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, d
     if declared is None:
         for other in others.paths:
             purging.forget_elsewhere(other)
-        purging.drop_usage()
         purging.forget_in_lock()
     else:
         purging.name_other_kind(declared, old_text)
@@ -428,11 +426,6 @@ class _Purging:
             return redaction.holds(data)
         # Half of a text, or one of an unknown file.
         return redaction.holds_text(data) or (each.kind == "left" and redaction.is_cut(data))
-
-    def drop_usage(self) -> None:
-        """Forget how often entries were used: a digest of what is gone would tell of it."""
-        with self._noting(self.workspace.root):
-            self.removed |= dict.fromkeys([] if self.dry_run else drop_usage(self.workspace))
 
     # --- the lock of seeds --------------------------------------------------------------------------------------
 

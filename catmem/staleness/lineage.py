@@ -25,7 +25,7 @@ from catmem.config.access import Rights
 from catmem.config.profile import Profile
 from catmem.errors import CatmemError, EditError, NotUtf8Error, TooLargeError
 from catmem.model.document import Document, Entry
-from catmem.model.pairing import alike, pair_entries, words_of
+from catmem.model.pairing import pair_entries
 from catmem.names import TARGETS, is_declared, parts_of
 from catmem.staleness.freshness import DATED_BY, UNVERIFIED, Freshness, freshness, is_ahead
 from catmem.store.contract import DECISION, EXTERNAL, Revision, Store, writer_of
@@ -359,14 +359,14 @@ def _moment(revision: Revision) -> Moment:
     return Moment("first_seen", revision.timestamp)
 
 
-_RARE, _REACH = 4, 64
-"""By how many of its rarest words, and among how many entries, the origin of an entry in a new category is sought."""
+_COMPARED = 1_000_000
+"""Up to so many pairs of entries are looked at for those that are a piece of one that is gone."""
 
 
 def origins(found: Differing, wanted: Collection[int], reworded: Collection[str] = ()) -> dict[int, Entry]:
     """The old entry that each of the ``wanted`` new ones (by start) comes from, for those that come from any."""
     # By equal body or similar words as `pair_entries` has it; then those whose ids are `reworded`, of which catmem
-    # itself says that they replaced an entry; then similar words in another category; then a piece of an old entry.
+    # itself says that they replaced an entry; then a piece of an old entry, in whatever category.
     pairs = pair_entries(found.old, found.new)
     by_start = {found.new[there].start: found.old[here] for here, there in pairs.items()}
     free = [entry for index, entry in enumerate(found.old) if index not in pairs]
@@ -378,27 +378,12 @@ def origins(found: Differing, wanted: Collection[int], reworded: Collection[str]
             free.remove(by_start[entry.start])
     there = {entry.body for entry in found.new}
     gone = [entry for entry in found.old if entry.body not in there]
-    by_start |= _by_words(gone, {entry.start for entry in free}, [each for each in left if each.start not in by_start])
+    pieces = [each for each in left if each.start not in by_start]
+    if len(gone) * len(pieces) <= _COMPARED:
+        for piece in pieces:
+            if whole := next((entry for entry in gone if piece.body in entry.body), None):
+                by_start[piece.start] = whole
     return {start: entry for start, entry in by_start.items() if start in wanted}
-
-
-def _by_words(gone: Sequence[Entry], free: Collection[int], left: Sequence[Entry]) -> dict[int, Entry]:
-    """For each entry that is left a gone one that holds all of it, or a ``free`` one that shares half of its words."""
-    holding: dict[str, list[int]] = defaultdict(list)
-    words = [words_of(entry.body) for entry in gone]
-    for index, own in enumerate(words):
-        for word in own:
-            holding[word].append(index)
-    by_start: dict[int, Entry] = {}
-    for entry in left:
-        own, body = words_of(entry.body), entry.body
-        rarest = sorted((word for word in own if word in holding), key=lambda word: (len(holding[word]), word))
-        near = dict.fromkeys(index for word in rarest[:_RARE] for index in holding[word][:_REACH])
-        for index in near:
-            if (gone[index].start in free and alike(own, words[index])) or body in gone[index].body:
-                by_start[entry.start] = gone[index]
-                break
-    return by_start
 
 
 # --- blame: the revisions of each entry -----------------------------------------------------------------------------

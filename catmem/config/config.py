@@ -22,11 +22,9 @@ from catmem.model.document import Document
 from catmem.names import DECLARED_RULE, UNCATEGORIZED, is_declared, is_name, slugify
 from catmem.resources import schema
 
-_WILDCARD = re.compile(r"[*?\[]")
-_SET = re.compile(r"\[!?([^\[\]]+)\]")
 _PATTERN_RULE = (
-    "A pattern is made of small letters, digits, '_', '-', and * ? [ ], without a '-' at its ends or beside another; a "
-    "list item is one selector."
+    "A pattern is made of small letters, digits, '_', '-', and '*' for any characters, without a '-' at its ends or "
+    "beside another; '?' and '[' are no part of one, and a list item is one selector."
 )
 
 
@@ -34,9 +32,8 @@ _PATTERN_RULE = (
 class Selectors:
     """Which categories a list such as ``["finance-*", "!finance-payroll"]`` names.
 
-    A selector is the slug of a category, a pattern over slugs (``*``, ``?``, ``[...]`` as in ``fnmatch.fnmatchcase``),
-    or either with ``!`` in front, which takes away. The last one that matches a category decides; what none matches is
-    not selected.
+    A selector is the slug of a category, a pattern over slugs (``*`` stands for any characters), or either with ``!``
+    in front, which takes away. The last one that matches a category decides; what none matches is not selected.
 
     Two rules keep a pattern from reaching further than its author could see: in a closed taxonomy it selects only
     declared categories, and ``__uncategorized__`` is selected by its exact name alone. Taking away has no such limit.
@@ -104,31 +101,23 @@ def split(selector: str) -> tuple[bool, str]:
     return (True, selector[1:]) if selector.startswith("!") else (False, selector)
 
 
-@lru_cache(maxsize=4096)
 def is_pattern(name: str) -> bool:
     """Whether a selector (without its ``!``) is a pattern, not a slug."""
-    return bool(_WILDCARD.search(name))
+    return "*" in name
 
 
 def selector_fault(selector: str) -> tuple[str, str] | None:
     """``(message, hint)`` if ``selector`` is neither a slug nor a pattern that slugs may match."""
     # A slip in one that takes away would otherwise show what it was to hide.
     negative, name = split(selector)
-    if is_pattern(name):
-        message = f"{selector!r} is not a selector: no category's slug fits this pattern"
-        return None if _may_fit(name) else (message, _PATTERN_RULE)
-    slug = slugify(name)
-    if name and slug == name:
+    # With a letter for each star a pattern that slugs may fit is a slug itself.
+    example, slug = name.replace("*", "x"), slugify(name)
+    if name and slugify(example) == example:
         return None
+    if {"*", "?", "["} & set(name):
+        return f"{selector!r} is not a selector: no category's slug fits it", _PATTERN_RULE
     message = f"{selector!r} is not a selector: a selector is a category's slug or a pattern over slugs"
     return message, f"Write {'!' * negative + slug!r}." if slug else "Write a slug such as 'communication-style'."
-
-
-def _may_fit(pattern: str) -> bool:
-    """Whether a slug may fit the pattern, as far as its letters and dashes tell."""
-    # With a letter for each wildcard, and the letters of each set between two, it is a slug itself.
-    example = _SET.sub(r"x\1x", pattern).replace("*", "x").replace("?", "x")
-    return slugify(example) == example
 
 
 CONFIG_NAME = "catmem.yaml"

@@ -176,18 +176,6 @@ def test_a_title_may_be_that_of_an_alias(config_of):
 CATEGORIES = ["communication-style", "finance-payroll", "finance-tools", "working-relationship"]
 
 
-@together(
-    ("pattern", "expected"),
-    [
-        ("finance-[a-p]*", ["finance-payroll"]),
-        ("finance-[!p]*", ["finance-tools"]),
-        ("Finance-*", []),
-    ],
-)
-def test_a_pattern_may_name_characters(pattern, expected):
-    assert [category for category in CATEGORIES if Selectors((pattern,)).matches(category)] == expected
-
-
 def test_unmatched_names_selectors_that_match_nothing():
     selectors = Selectors(("finance-*", "!finance-payrol", "desing-*", "*"))
     assert selectors.unmatched(CATEGORIES) == ["!finance-payrol", "desing-*"]
@@ -196,8 +184,8 @@ def test_unmatched_names_selectors_that_match_nothing():
 
 @together(
     "selector",
-    ["a", "a-b_c", "!a", "*", "a*", "!a-*", "a?[0-9]", "[!a]b", "__uncategorized__", "стиль-*", "沟通", "!façade-*", "[é-ö]*",
-     "x\u030c*", "a*-*-b", "a-[0-9-]*", "?[!a-z]*", "हिन्दी*", "2024"],
+    ["a", "a-b_c", "!a", "*", "a*", "!a-*", "__uncategorized__", "стиль-*", "沟通", "!façade-*", "x\u030c*", "a*-*-b",
+     "हिन्दी*", "2024"],
 )  # fmt: skip
 def test_slugs_and_patterns_are_fine(selector):
     assert selector_fault(selector) is None
@@ -221,7 +209,8 @@ def test_slugs_and_patterns_are_fine(selector):
         ("a *", "small letters"),
         ("a*,b*", "one selector"),
         ("[a", "pattern"),
-        ("[[]", "pattern"),
+        ("rules-?", "'?' and '['"),
+        ("rules-[a-p]*", "'?' and '['"),
         ("a\n*", "pattern"),
     ],
 )
@@ -239,9 +228,8 @@ def test_what_can_match_nothing_is_a_fault_with_a_hint(selector, hint):
 @together(
     "selector",
     [
-        *("[ ]*", "[.]*", "[^a]*", "*-", "-?", "a[b--]*", "[a,b]*"),
-        *("![S]ecret*", "[A-Z]*", "!SECRET*", "!finance--*", "Workflow Rules*", "!-secret*", "ﬁnance-*"),
-        unicodedata.normalize("NFD", "a[é]*"),
+        *("*-", "a.*", "a,b*", "!SECRET*", "!finance--*", "Workflow Rules*", "!-secret*", "ﬁnance-*"),
+        unicodedata.normalize("NFD", "é*"),
     ],
 )
 def test_a_pattern_that_no_slug_fits_is_a_fault(selector):

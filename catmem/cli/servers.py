@@ -16,7 +16,7 @@ import click
 
 from catmem.cli.interface import open_root
 from catmem.cli.output import emit, emit_json, say
-from catmem.config.config import Config, expand_user, find_root, seconds, user_folder
+from catmem.config.config import Config, expand_user, find_root, user_folder
 from catmem.config.profile import refuse_no_root
 from catmem.config.yamlfile import load_yaml
 from catmem.errors import ConfigError, UnreadableError
@@ -103,7 +103,7 @@ def _settings(
     config: Config, host: str, tokens: str | None, hosts: Collection[str], *, page: bool, no_tokens: bool = False
 ) -> "ServerSettings":
     """What the command line says, and ``catmem.yaml`` where it does not. Raises as ``_tokens``."""
-    from catmem.server.guard import MAX_BODY, TIMEOUT, ServerSettings
+    from catmem.server.guard import MAX_BODY, ServerSettings
 
     said = config.server
     return ServerSettings(
@@ -111,7 +111,6 @@ def _settings(
         tokens=_tokens(config, tokens, without=no_tokens),
         hosts=(*said.get("hosts", ()), *hosts),
         max_body=said.get("max_body", MAX_BODY),
-        timeout=seconds(said["timeout"]) if "timeout" in said else TIMEOUT,
         page=page,
     )
 

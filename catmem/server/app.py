@@ -9,9 +9,9 @@ import socket
 import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, contextmanager
 
-import h11
 import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -20,13 +20,12 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from catmem.envelopes.tokens import KEY, Token, Tokens
 from catmem.errors import ConfigError
 from catmem.names import TARGETS
 from catmem.registry import at, registry
-from catmem.server.guard import Guard, ServerSettings, Workers, in_thread, refuse_missing, stopping
+from catmem.server.guard import Guard, ServerSettings, in_thread, refuse_missing
 from catmem.server.requests import error_response, path_of, refuse_query, wants_page
 from catmem.store.contract import PERSON
 from catmem.workspace import root as sockets
@@ -44,12 +43,10 @@ def create_app(
     routes: Sequence[BaseRoute] | None = None,
     more: Sequence[BaseRoute] = (),
 ) -> Starlette:
-    """The application over a root. Its state has ``workspace``, ``settings``, ``workers``, ``stopping`` and ``tokens``.
+    """The application over a root. Its state has ``workspace``, ``settings``, ``workers``, ``tokens`` and ``sessions``.
 
-    ``tokens`` is ``None`` where there are none. ``stopping`` is an ``asyncio.Event`` that is set when the server is to
-    end: streams have to end then. ``identify`` is there too: it says who sends a request. ``routes`` take the place of
-    those of the API, the metrics and the page; ``more`` stand beside them. Raises ``ConfigError`` and
-    ``UnreadableError`` for a file of tokens that cannot be used.
+    ``routes`` take the place of those of the API, the metrics and the page; ``more`` stand beside them. Raises
+    ``ConfigError`` and ``UnreadableError`` for a file of tokens that cannot be used.
     """
     tokens = None if settings.tokens is None else Tokens(settings.tokens)
     # Without tokens only this machine is listened to, and every caller is a person.
@@ -68,11 +65,10 @@ def create_app(
     app.state.settings = settings
     app.state.tokens = tokens
     app.state.identify = identify
-    app.state.workers = Workers()
+    app.state.workers = ThreadPoolExecutor(_THREADS, thread_name_prefix="catmem")
     app.state.sessions = Sessions(workspace)
     for caller in () if tokens is None else tokens.agents():
         app.state.sessions.session((caller.token_id, caller.profile), str(caller.profile))
-    app.state.stopping = asyncio.Event()
     if settings.page:
         app.state.overviews = Overviews(workspace)
         app.state.remarks = {}
@@ -82,15 +78,14 @@ def create_app(
 @asynccontextmanager
 async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     if app.state.settings.page:  # of a large root the first overview takes seconds; what is wrong, the page says
-        app.state.workers.pool.submit(app.state.overviews.read)
+        app.state.workers.submit(app.state.overviews.read)
     yield
-    app.state.stopping.set()
     # The caller that runs the server closes the store after this: what was begun is in it.
     await asyncio.get_running_loop().run_in_executor(None, _close, app)
 
 
 def _close(app: Starlette) -> None:
-    app.state.workers.close()
+    app.state.workers.shutdown(cancel_futures=True)
     meter = getattr(app.state, "meter", None)
     if meter is not None:  # metrics were asked for
         meter.close()
@@ -142,7 +137,7 @@ _HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"cross-origin-opener-policy", b"same-origin"),
-    # Memory stays in no cache, unless a route says how (`private, no-cache` beside an ETag).
+    # Memory stays in no cache.
     (b"cache-control", b"no-store"),
 )
 
@@ -176,10 +171,6 @@ class Answers:
 
         try:
             await self._app(scope, receive, sent)
-        except asyncio.CancelledError:
-            if status or not scope["app"].state.stopping.is_set():
-                raise
-            await error_response(Request(scope), stopping())(scope, receive, sent)
         except ClientDisconnect:
             pass  # the client is gone; the log has a line with status 0
         except Exception as error:
@@ -228,8 +219,9 @@ def _log(scope: Scope, status: int, seconds: float) -> None:
 # --- from the socket to the end ---------------------------------------------------------------------------------------
 
 
-CONNECTIONS = 512
-"""Connections that may be open at once. Where they are, one on which nothing is asked makes room for the next."""
+_THREADS = 16
+_CONNECTIONS = 512
+"""Connections that may be open at once."""
 _SECONDS_TO_END = 8
 """How long requests that are under way may take when the server is stopped. Writes that were begun take longer."""
 _KEEP_ALIVE = 20
@@ -258,67 +250,32 @@ def serve(app: Starlette, listening: socket.socket, ready: Callable[[], None]) -
     """Serve on the socket until SIGINT or SIGTERM, and finish what is under way. The store is left open."""
     config = uvicorn.Config(
         app,
-        http=HttpConnection,
+        http="h11",
         ws="none",
         lifespan="on",
         log_config=None,
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        limit_concurrency=CONNECTIONS,
+        limit_concurrency=_CONNECTIONS,
         timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=_SECONDS_TO_END,
         h11_max_incomplete_event_size=_LONGEST_HEADER,
     )
     sys.setswitchinterval(_LONGEST_TURN)
     try:
-        asyncio.run(HttpServer(config, ready, app.state.stopping.set).serve_on(listening))
+        asyncio.run(HttpServer(config, ready).serve_on(listening))
     finally:
-        app.state.workers.close()
-
-
-class HttpConnection(H11Protocol):
-    """uvicorn's, whose limit counts silent connections too: where it is reached, the oldest of these ends."""
-
-    connections: set[HttpConnection]  # type: ignore[assignment]  # no others are made
-    cycle: RequestResponseCycle | None  # type: ignore[assignment]
-    begun = 0.0
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Begin, and make room for the request that comes: who never asked leaves before who may ask again."""
-        silent = [each for each in self.connections if each.cycle is None or each.cycle.response_complete]
-        super().connection_made(transport)
-        self.begun = self.loop.time()
-        if silent and len(self.connections) >= CONNECTIONS:
-            oldest = min(silent, key=lambda each: (each.cycle is not None, each.begun))
-            self.connections.discard(oldest)
-            oldest.transport.abort()
-
-    def send_400_response(self, msg: str) -> None:
-        """Refuse what is no HTTP, if no answer is on its way yet, and end the connection.
-
-        uvicorn's tries it in any state, and an application that answers a broken request fails: each a traceback.
-        """
-        LOG.info("%s %s", self.client[0] if self.client else "-", msg)
-        if self.cycle is not None:
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
-        if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
-            super().send_400_response(msg)
-        else:
-            self.transport.close()
+        app.state.workers.shutdown(cancel_futures=True)
 
 
 class HttpServer(uvicorn.Server):
-    """uvicorn that tells when it has started and when it ends, without its way with signals: it raises them again."""
+    """uvicorn that tells when it has started, without its way with signals: it raises them again."""
 
-    def __init__(
-        self, config: uvicorn.Config, ready: Callable[[], None], ending: Callable[[], None] | None = None
-    ) -> None:
-        """``ready`` is called once when requests are answered, ``ending`` when they are no longer."""
+    def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
+        """``ready`` is called once when requests are answered."""
         super().__init__(config)
         self._ready = ready
-        self._ending = ending
 
     async def serve_on(self, listening: socket.socket) -> None:
         """Serve until SIGINT or SIGTERM; the second one does not wait for clients."""
@@ -336,12 +293,6 @@ class HttpServer(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             self._ready()
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Finish what is under way."""
-        if self._ending is not None:
-            self._ending()
-        await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -1,8 +1,7 @@
-"""What stands before the routes: whose requests are answered at all, how large they may be and how long they may take.
+"""What stands before the routes: whose requests are answered at all, and how large they may be.
 
-All else that clients may do is for the proxy in front. The library is called in threads within the time of a request. A
-write that was begun is never cut off: when time is up the answer says that it goes on, and the server ends only after
-it. One that was still waiting for a thread is not made at all.
+How slow and how many clients may be is for the proxy in front. The library is called in threads. A write that was begun
+is never cut off: the server ends only after it.
 """
 
 from __future__ import annotations
@@ -40,7 +39,6 @@ _WITHOUT_ROOT = ("/healthz", "/metrics", _STATIC)
 """The numbers say themselves what cannot be read."""
 
 MAX_BODY = 1 << 20
-TIMEOUT = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +47,13 @@ class ServerSettings:
 
     ``tokens`` is the file of tokens, ``None`` for a server without any: it listens on loopback only, and every
     caller is a person. ``hosts`` are the names by which clients may call it, beside those of loopback. ``max_body``
-    is in bytes. ``timeout`` is how many seconds one request may take, from its header to its answer.
+    is in bytes.
     """
 
     host: str = "127.0.0.1"
     tokens: Path | None = None
     hosts: tuple[str, ...] = ()
     max_body: int = MAX_BODY
-    timeout: float = TIMEOUT
     page: bool = True
 
 
@@ -81,7 +78,7 @@ class Guard:
         """Answer a request. Raises ``RequestError``, ``UnreadableError`` (``missing``), and as ``identify`` does."""
         if scope["type"] == "http":
             self._refuse_other_site(scope)
-            receive = limited(scope, receive, self._settings)
+            receive = limited(scope, receive, self._settings.max_body)
             caller = scope[KEY] = self._identify(scope)
             path = scope["path"]
             if path not in _OPEN and not path.startswith(_STATIC):
@@ -179,16 +176,13 @@ def refuse_cross_site(scope: Scope) -> None:
         )
 
 
-# --- how large, how long ---------------------------------------------------------------------------------------------
-
-DEADLINE = "catmem.deadline"
-"""Where the scope of a request keeps the time, by the clock of the loop, at which it has to be answered."""
+# --- how large -------------------------------------------------------------------------------------------------------
 
 _CLOSE = {"Connection": "close"}
 
 
-def limited(scope: Scope, receive: Receive, settings: ServerSettings) -> Receive:
-    """What a client sends, of ``max_body`` bytes at most and within ``timeout`` seconds."""
+def limited(scope: Scope, receive: Receive, most: int) -> Receive:
+    """What a client sends, of ``most`` bytes at most."""
     length = header(scope, b"content-length")
     if length is not None and header(scope, b"transfer-encoding") is not None:
         # A proxy may have taken the other one for the end of the body: what comes next has no certain sender.
@@ -199,25 +193,16 @@ def limited(scope: Scope, receive: Receive, settings: ServerSettings) -> Receive
             headers=_CLOSE,
         )
     # The protocol has refused what is no number; a very long one is too large whatever it says.
-    if length is not None and (len(length) > len("9" * 18) or int(length) > settings.max_body):
-        raise _too_large(settings.max_body)
-    until = scope[DEADLINE] = asyncio.get_running_loop().time() + settings.timeout
-    size, whole = 0, False
+    if length is not None and (len(length) > len("9" * 18) or int(length) > most):
+        raise _too_large(most)
+    size = 0
 
     async def received() -> Message:
-        nonlocal size, whole
-        if whole:
-            return await receive()  # after the body: that the client is gone
-        try:
-            async with asyncio.timeout_at(until):
-                message = await receive()
-        except TimeoutError:
-            hint = "Nothing was done. Send it again."
-            raise RequestError("the body did not come in time", code="slow_body", hint=hint, headers=_CLOSE) from None
-        whole = not message.get("more_body", False)
+        nonlocal size
+        message = await receive()
         size += len(message.get("body", b""))
-        if size > settings.max_body:
-            raise _too_large(settings.max_body)
+        if size > most:
+            raise _too_large(most)
         return message
 
     return received
@@ -234,60 +219,10 @@ def _too_large(most: int) -> RequestError:
 
 # --- threads ---------------------------------------------------------------------------------------------------------
 
-_THREADS = 16
-
-
-class Workers:
-    """The threads of a server. ``close`` waits for what was begun."""
-
-    def __init__(self, threads: int = _THREADS) -> None:
-        """``threads`` calls are made at once."""
-        self.pool = ThreadPoolExecutor(threads, thread_name_prefix="catmem")
-
-    async def call(self, function: Callable[[], T], *, deadline: float, writes: bool) -> T:
-        """What ``function`` gives, until the loop's clock says ``deadline``."""
-        try:
-            job = self.pool.submit(copy_context().run, function)  # it knows the caller's name
-        except RuntimeError:
-            raise stopping() from None
-        try:
-            async with asyncio.timeout_at(deadline):
-                return await asyncio.wrap_future(job)
-        except TimeoutError:
-            if job.done() and not job.cancelled():
-                return job.result()
-        if job.cancel() or not writes:
-            raise RequestError(
-                "this took longer than a request may take here",
-                code="timeout",
-                hint="Nothing was written. Try again in a moment.",
-                headers={"Retry-After": "1"},
-            )
-        raise RequestError(
-            "this write took longer than a request may take here, and goes on",
-            code="still_writing",
-            hint="Look at what is there before you repeat it, or send it again with the same op_id.",
-            headers={"Retry-After": "1"},
-        )
-
-    def close(self) -> None:
-        """Wait for every call that was begun, and drop those that were not."""
-        self.pool.shutdown(cancel_futures=True)
-
 
 async def in_thread(request: HTTPConnection, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """What a synchronous call of the library gives, made in a worker thread within the time of the request."""
-    workers: Workers = request.app.state.workers
-    writes = request.scope["method"] not in _READS
+    """What a synchronous call of the library gives, made in a worker thread."""
+    workers: ThreadPoolExecutor = request.app.state.workers
     operation = partial(one_reading()(function), *args, **kwargs)
-    return await workers.call(operation, deadline=request.scope[DEADLINE], writes=writes)
-
-
-def stopping() -> RequestError:
-    """The refusal of a request that comes, or is not answered, when the server ends."""
-    return RequestError(
-        "the server is being stopped",
-        code="stopping",
-        hint="A write may have been made: look at what is there, or send it again with the same op_id.",
-        headers={"Retry-After": "5", "Connection": "close"},
-    )
+    context = copy_context()  # it knows the caller's name
+    return await asyncio.get_running_loop().run_in_executor(workers, context.run, operation)

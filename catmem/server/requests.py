@@ -2,14 +2,12 @@
 
 Each is read here, or refused with what it has to be.
 
-The tag of an entity is ``"7-1f0c…"``: the revision, and a digest of the answer, which is another one for each caller
-and day. A text that no history has yet has ``u`` and a keyed digest in the place of the revision: it tells whether it
-is the same text, and nothing else of it, for the key is made anew with each process.
+The tag of an entity is its revision, ``"7"``. A text that no history has yet has ``u`` and a keyed digest: it tells
+whether it is the same text, and nothing else of it, for the key is made anew with each process.
 """
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import json
 import logging
@@ -40,7 +38,6 @@ BodySchema: TypeAlias = dict[str, Any]
 """A JSON Schema as OpenAPI 3.1 takes it."""
 JSON_TYPE = "application/json"
 TEXT_TYPE = "text/plain"
-OF_THE_BODY = frozenset({"content-type", "content-length"})
 _MOST_PARAMETERS = 32
 _DIGITS = 12
 
@@ -109,15 +106,7 @@ def bad_parameter(message: str, hint: str) -> RequestError:
 
 # --- etags -----------------------------------------------------------------------------------------------------------
 
-_LENGTH = 16
-_TAG = re.compile(r'"(?P<base>[0-9]{1,12}[a-z]{0,8}|u[0-9a-f]{32})(?:-[0-9a-f]{16})?"')
-_ANY_TAG = re.compile(r'(?:W/)?("[\x21\x23-\x7e\x80-\xff]*")')
-
-
-def tag_of(body: bytes, base: str | None = None) -> str:
-    """The tag of an answer; ``base`` is the revision that it shows, or the ``keyed_digest`` of its text."""
-    digest = hashlib.sha256(body).hexdigest()[:_LENGTH]
-    return f'"{digest}"' if base is None else f'"{base}-{digest}"'
+_TAG = re.compile(r'"(?P<base>[0-9]{1,12}[a-z]{0,8}|u[0-9a-f]{32})"')
 
 
 def read_match(headers: Sequence[str]) -> WriteBase | None:
@@ -136,13 +125,6 @@ def read_match(headers: Sequence[str]) -> WriteBase | None:
     if base.startswith("u"):
         return WriteBase(None, lambda now: hmac.compare_digest(base, keyed_digest(now.digest)))
     return WriteBase(base)
-
-
-def is_known(header: str | None, tag: str) -> bool:
-    """Whether ``If-None-Match`` says that the caller has the answer of this tag."""
-    if header is None:
-        return False
-    return header.strip() == "*" or tag in _ANY_TAG.findall(header)
 
 
 def refuse_other_type(request: Request, kind: str, called: str, hint: str) -> None:

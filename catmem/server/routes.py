@@ -39,19 +39,16 @@ from catmem.resources import package_text, schema
 from catmem.server.guard import in_thread
 from catmem.server.requests import (
     JSON_TYPE,
-    OF_THE_BODY,
     TEXT_TYPE,
     answer_of,
     bad_parameter,
     field,
     form_of,
-    is_known,
     query_of,
     read_match,
     read_values,
     refuse_other_type,
     refuse_query,
-    tag_of,
     to_json,
 )
 from catmem.workspace.change_feed import keyed_digest
@@ -64,8 +61,6 @@ _LIST: Schema = {"type": "string", "maxLength": 65_536}
 """A list in an address: its parts with commas between."""
 _SHORT: Schema = {"maxLength": 1024}
 """What a text in an address is unless its schema says otherwise."""
-_NO_STORE = {"Cache-Control": "no-store"}
-_CACHED = {"Cache-Control": "private, no-cache", "Vary": "Authorization, Accept"}
 
 
 @dataclass(frozen=True)
@@ -153,9 +148,7 @@ async def _respond(request: Request, endpoint: Endpoint) -> Response:
         status = _status(endpoint, request_body, error)
         if status is None:
             raise
-        return JSONResponse(answer_of(error, bounded=not caller.is_person, status=status)[1], status, _NO_STORE)
-    if not endpoint.writes and is_known(request.headers.get("if-none-match"), sent.headers["etag"]):
-        return Response(None, 304, {name: value for name, value in sent.headers.items() if name not in OF_THE_BODY})
+        return JSONResponse(answer_of(error, bounded=not caller.is_person, status=status)[1], status)
     if session is not None and request.method != "HEAD":  # what is sent without a body shows nothing
         session.learn(shown)
     return sent
@@ -242,14 +235,14 @@ def _made(
             raise bad_parameter(error.message, "See /openapi.json.") from None
         data = done.seen_by(asked)
         shown = frozenset(done.shows(data))
-        return _encoded(endpoint, done, data, as_text=as_text, to_agent=caller.profile is not None), shown, session
+        return _encoded(done, data, as_text=as_text, to_agent=caller.profile is not None), shown, session
 
 
 def _parts(text: str) -> list[str]:
     return [part.strip() for part in text.split(",")]
 
 
-def _encoded(endpoint: Endpoint, done: Outcome, data: dict[str, Any], *, as_text: bool, to_agent: bool) -> Response:
+def _encoded(done: Outcome, data: dict[str, Any], *, as_text: bool, to_agent: bool) -> Response:
     data = {("entity_id" if name == "entity" else name): value for name, value in data.items()}
     if done.problems and "unreadable" not in data:
         data["unreadable"] = [{"code": error.code} if to_agent else jsonable(error) for error in done.problems]
@@ -257,12 +250,7 @@ def _encoded(endpoint: Endpoint, done: Outcome, data: dict[str, Any], *, as_text
     base = done.revision
     if base is None and done.unrecorded is not None:
         base = keyed_digest(done.unrecorded)
-    headers = dict(_NO_STORE if endpoint.writes else _CACHED)
-    if not endpoint.writes:
-        headers["ETag"] = tag_of(body, base)
-    elif base is not None:
-        # What was written is no answer that a caller could ask for again: its tag says where it is, and nothing else.
-        headers["ETag"] = f'"{base}"'
+    headers = {} if base is None else {"ETag": f'"{base}"'}
     if done.waiting is not None:
         headers["Location"] = f"/mem/proposals/{done.waiting}"
     if as_text and data["warnings"]:
@@ -320,12 +308,6 @@ IF_MATCH = field(
     "If-Match", "The ETag of what the write is made on: it says the same as prev_rev.", {"type": "string"}, "header"
 )
 RETRY = field("Idempotency-Key", "The same as op_id.", {"type": "string"}, "header")
-IF_NONE_MATCH = field(
-    "If-None-Match",
-    "The ETag of what the caller has: if it is still the answer, it is not sent again (304).",
-    {"type": "string"},
-    "header",
-)
 
 PATH = "/openapi.json"
 
@@ -381,14 +363,12 @@ def document() -> dict[str, Any]:
 
 def _operation(endpoint: Endpoint) -> dict[str, Any]:
     http = endpoint.http
-    more = [IF_MATCH, RETRY] if http.conditional else [] if endpoint.writes else [IF_NONE_MATCH]
+    more = [IF_MATCH, RETRY] if http.conditional else []
     given = _json_answer("Done." if endpoint.writes else "What was asked for.", http.gives)
-    given["headers"] = {"ETag": {"schema": {"type": "string"}, "description": "Names this answer."}}
+    given["headers"] = {"ETag": {"schema": {"type": "string"}, "description": "What If-Match takes, of an entity."}}
     if http.as_text:
         given["content"] = {TEXT_TYPE: {"schema": {"type": "string"}}, **given["content"]}
     answers = {"200": given}
-    if not endpoint.writes:
-        answers["304"] = {"description": "The caller has it already."}
     if http.conditional:
         place = {"schema": {"type": "string"}, "description": "Where to ask what became of it."}
         answers["202"] = _json_answer("It waits, and a person decides.", http.gives) | {"headers": {"Location": place}}
@@ -412,13 +392,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
 
 def _own_path() -> dict[str, Any]:
     given = {"description": "OpenAPI 3.1.", "content": {JSON_TYPE: {"schema": {"type": "object"}}}}
-    answers = {"200": given, "304": {"description": "The caller has it already."}, **_refused([401, 403])}
-    return {
-        "operationId": "openapi",
-        "summary": "This document",
-        "parameters": [IF_NONE_MATCH],
-        "responses": answers,
-    }
+    return {"operationId": "openapi", "summary": "This document", "responses": {"200": given, **_refused([401, 403])}}
 
 
 def _json_answer(said: str, form: str | None) -> dict[str, Any]:
@@ -497,19 +471,9 @@ def _led(form: Any) -> Any:  # noqa: ANN401 - any part of a JSON Schema
     return [_led(each) for each in form] if isinstance(form, list) else form
 
 
-@cache
-def _document_bytes() -> tuple[bytes, str]:
-    body = to_json(document())
-    return body, tag_of(body)
-
-
 async def _serve_document(request: Request) -> Response:
     refuse_query(request)
-    body, tag = _document_bytes()
-    headers = {"ETag": tag, "Cache-Control": "private, no-cache"}
-    if is_known(request.headers.get("if-none-match"), tag):
-        return Response(None, 304, headers)
-    return Response(body, 200, headers, JSON_TYPE)
+    return Response(to_json(document()), media_type=JSON_TYPE)
 
 
 def api_routes() -> list[BaseRoute]:

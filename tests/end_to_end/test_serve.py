@@ -16,14 +16,13 @@ import pytest
 
 from catmem.envelopes.envelope import Envelope, content_hash
 from catmem.jsonable import jsonable
-from catmem.server.app import CONNECTIONS
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import write_root
 from tests.golden.case import put
 from tests.lengths import at_length
 
 SECONDS = 60
-CONFIG = "server: {timeout: 2s, max_body: 65536}\n"
+CONFIG = "server: {max_body: 65536}\n"
 
 
 @pytest.fixture
@@ -122,9 +121,7 @@ def test_no_write_that_was_acknowledged_is_lost_when_it_is_stopped_under_load(ro
                 status, told = server.write(entity, revision, text)
             except (OSError, http.client.HTTPException, ValueError):
                 return  # the server is gone
-            if status != 200:
-                assert told["code"] == "stopping", told
-                return
+            assert status == 200, told
             revision = int(told["revision"])
             acknowledged.append((entity, told["revision"], text))
             going.release()
@@ -182,52 +179,15 @@ BEGUN = b"POST /mem/write HTTP/1.1\r\nHost: localhost\r\nContent-Type: applicati
 """A request whose body does not come."""
 
 
-def test_bodies_that_do_not_come_are_left_and_stop_nobody(running):
+def test_bodies_that_do_not_come_stop_nobody(running):
     slow = [running.connect() for _ in range(50)]
     try:
         for client in slow:
             client.sendall(BEGUN)
         assert running.ask("GET", "/readyz")[0] == 200
-        for client in slow:
-            assert b" 408 " in client.recv(100)
     finally:
         for client in slow:
             client.close()
-
-
-def was_ended(client):
-    """Whether the server has ended a connection on which it said nothing."""
-    client.settimeout(0)
-    try:
-        return client.recv(1) == b""
-    except BlockingIOError:
-        return False
-    except ConnectionResetError:  # what the client had said was not read
-        return True
-
-
-@pytest.mark.parametrize("said", [b"", b"GET /healthz HTTP/1.1\r\nHost: loc"], ids=["nothing", "half a header"])
-def test_any_number_of_connections_on_which_nothing_is_asked_keep_nobody_out(root, said):
-    """The oldest end: neither one that waits for its answer, nor one that has just come and is about to speak."""
-    put(root / "catmem.yaml", "version: 1\n")  # it waits longer for bodies
-    with serving(root) as patient, patient.connect() as waiting:
-        waiting.sendall(BEGUN)
-        silent = []
-        try:
-            for _ in range(CONNECTIONS + 20):
-                silent.append(patient.connect())
-                silent[-1].sendall(said)
-            for path in ("/healthz", "/readyz", "/healthz"):
-                assert patient.ask("GET", path)[0] == 200
-            ended = [number for number, client in enumerate(silent) if was_ended(client)]
-            assert ended == list(range(len(ended)))
-            assert 22 <= len(ended) <= 25  # 511 of 533 stay; each of the three that asked may end one more
-            waiting.sendall(b'"a":  1}')
-            assert b" 422 " in waiting.recv(100)
-        finally:
-            for client in silent:
-                client.close()
-        patient.stop()
 
 
 def test_a_disk_that_is_full_in_the_middle_loses_nothing_and_is_written_again_when_there_is_room(root):

@@ -141,7 +141,6 @@ def test_an_answer_without_a_body_shows_nothing(served, file, address):
     change(file, "Uses tabs", f"Uses tabs, {MORE},")
     params = READ if address == "/mem/read" else {}
     assert client.head(address, params=params).status_code == 200
-    assert client.get(address, params=params, headers={"If-None-Match": "*"}).status_code == 304
     assert replaced(client).json()["code"] == "drift"
     assert client.get(address, params=params).status_code == 200
     assert replaced(client).status_code == 200

@@ -122,7 +122,7 @@ def answers_of_http(workspace, token, sequence) -> list[str]:
         response = client.request(method, where, params=params or None, **sent)
         assert response.status_code < 500, (method, where, response.text)
         found.append(f"{response.status_code} {response.headers.get('etag')} {response.text}")
-    app.state.workers.close()
+    app.state.workers.shutdown()
     return found
 
 

@@ -184,7 +184,7 @@ class Doors:
         return found
 
     def close(self) -> None:
-        self.app.state.workers.close()
+        self.app.state.workers.shutdown()
         self.world.workspace.store.close()
 
     def tool(self, arguments) -> str:

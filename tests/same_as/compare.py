@@ -26,7 +26,6 @@ IDS = {
     "SESSION": r"(?<=catmem_form=)[\w-]{43}",
     "FORM": r"(?<![0-9a-f])[0-9a-f]{40}\b",
     "SERVER": r"(?<=\")u[0-9a-f]{32}\b",
-    "ETAG": r'(?<=["-])[0-9a-f]{16}(?=")',
     "OPERATION": r"(?<!b2:)(?<![0-9a-f])[0-9a-f]{32}\b",
 }
 """What is drawn by lot, or has a time in it. Numbered in the order of first appearance: equal ones stay equal."""

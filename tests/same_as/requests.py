@@ -43,8 +43,6 @@ neo DELETE /mem/write
 neo OPTIONS /mem/write
 neo GET /nowhere
 neo GET /mem/read?entity_id=neo/user
-neo GET /mem/read?entity_id=neo/user [If-None-Match: {etag}]
-neo GET /mem/read?entity_id=neo/user [If-None-Match: "0-0"]
 neo GET /mem/read?entity_id=neo/user&category=rules&offset=1&limit=1
 neo GET /mem/read?entity_id=neo/user&limit=0
 neo GET /mem/read?entity_id=neo/user&limit=many

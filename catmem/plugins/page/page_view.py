@@ -28,7 +28,7 @@ from catmem.names import TARGETS, parts_of
 from catmem.plugins.page.rendering import DID, beginning, own_address, proposal_of, rendered, theme_of, with_query
 from catmem.plugins.sorting.sort_lines import ACTIONS
 from catmem.server.guard import in_thread
-from catmem.server.requests import OF_THE_BODY, bad_parameter, error_response, form_of, read_values
+from catmem.server.requests import bad_parameter, error_response, form_of, read_values
 from catmem.store.contract import DECISION, Revision
 from catmem.text import counted, unmerged_warnings
 from catmem.workspace.formatting import unread_of
@@ -266,7 +266,7 @@ def error_page(request: Request, error: Exception) -> Response:
         # Every link of the page would lead the token of an agent to this page again.
         "stranger": is_person is False,
     }
-    headers = {name: value for name, value in plain.headers.items() if name not in OF_THE_BODY}
+    headers = {name: value for name, value in plain.headers.items() if not name.startswith("content-")}
     return Response(rendered("error.html", context), plain.status_code, {**headers, **OWN_REFERRER}, "text/html")
 
 

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -50,7 +49,7 @@ from catmem.plugins.page.page_view import (
     visit_of,
 )
 from catmem.plugins.page.rendering import Diff, diff_of, own_address, text_of, with_query
-from catmem.server.guard import DEADLINE, in_thread
+from catmem.server.guard import in_thread
 from catmem.server.requests import refuse_other_type, refuse_query, unforeseen
 from catmem.staleness.lineage import entry_in
 from catmem.store.contract import Revision, Snapshot
@@ -187,7 +186,6 @@ def refused_page(sent: SentForm, refusal: FormRefusal, says: str) -> Page:
 
 _MOST_FIELDS = 2_000
 _MOST_REMARKS = 256
-_SECONDS = 5.0
 _FORM_TYPE = "application/x-www-form-urlencoded"
 
 
@@ -386,15 +384,11 @@ def _refuse_foreign(sent: SentForm, visit: Visit) -> None:
 async def _refused(request: Request, visit: Visit, sent: SentForm, error: Exception, again: Again) -> Response:
     """The page of a form that was refused: why, and the form with what the person typed."""
     plain = error_page(request, error)  # which also logs it, and tells who mends the store
-    # The time of the request may be over, and that be the reason: showing it has a time of its own.
-    request.scope[DEADLINE] = asyncio.get_running_loop().time() + _SECONDS
     try:
         page = await in_thread(request, lambda: again(sent, refusal_of(sent, error, plain.status_code)))
-        answer = await _shown(request, visit, sent, replace(page, status=plain.status_code))
+        return await _shown(request, visit, sent, replace(page, status=plain.status_code))
     except CatmemError:
-        return plain  # too busy for more than the reason, or what the form is about cannot be read
-    answer.headers.update({name: plain.headers[name] for name in ("retry-after",) if name in plain.headers})
-    return answer
+        return plain  # what the form is about cannot be read
 
 
 async def _shown(request: Request, visit: Visit, sent: SentForm, page: Page) -> Response:

@@ -297,7 +297,6 @@ def test_over_http_a_first_text_and_an_etag(root: Workspace, office: Served) -> 
         write = {**asked, "content": {"a": 3}}
     assert answer.json()["head"] == {"rev": 2, "hash": root.store.read(ALPHA).digest}
     now = neo.get("/mem/read", params=asked)
-    assert neo.get("/mem/read", params=asked, headers={"If-None-Match": now.headers["etag"]}).status_code == 304
     assert neo.post("/mem/write", json=write, headers={"If-Match": now.headers["etag"]}).json()["mem_rev"] == 3
     assert neo.post("/mem/write", json=write).status_code == 428
     stale = neo.post("/mem/write", json={**write, "content": 5, "parents": [2]}, headers={"If-Match": '"2"'})

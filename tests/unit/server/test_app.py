@@ -1,6 +1,5 @@
 """The application: what stands before its routes, and what becomes of errors."""
 
-import asyncio
 import base64
 import logging
 import threading
@@ -17,14 +16,13 @@ from catmem.errors import (
     ConfigError,
     DriftError,
     NotUtf8Error,
-    RequestError,
     StaleError,
     StoreError,
     UnreadableError,
 )
 from catmem.jsonable import jsonable
 from catmem.server.app import create_app
-from catmem.server.guard import ServerSettings, Workers, in_thread
+from catmem.server.guard import ServerSettings, in_thread
 from catmem.server.requests import answer_of
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
@@ -308,60 +306,26 @@ def slow(begun, go_on, done):
     return route
 
 
-@pytest.mark.parametrize(("method", "code"), [("GET", "timeout"), ("POST", "still_writing")])
-def test_when_time_is_up_the_answer_says_whether_a_write_goes_on_for_which_the_end_waits(workspace, method, code):
+def test_the_end_waits_for_a_call_that_was_begun(workspace):
     begun, go_on, done = (threading.Event() for _ in range(3))
-    route = Route("/slow", slow(begun, go_on, done), methods=["GET", "POST"])
-    with TestClient(create_app(workspace, ServerSettings(timeout=0.05), [route]), base_url=HERE) as here:
-        answer = here.request(method, "/slow")
-        assert (answer.status_code, answer.json()["code"]) == (503, code)
-        assert begun.is_set()
-        go_on.set()
+    route = Route("/slow", slow(begun, go_on, done))
+    with TestClient(create_app(workspace, ServerSettings(), [route]), base_url=HERE) as here:
+        asking = threading.Thread(target=here.get, args=("/slow",))
+        asking.start()
+        assert begun.wait(30)
+        threading.Timer(0.1, go_on.set).start()
     assert done.is_set()
+    asking.join(30)
 
 
-SOON = 0.05
-
-
-@pytest.fixture
-def workers():
-    made = Workers(4)
-    yield made
-    made.close()
-
-
-def called(workers, functions, *, seconds=30.0, writes=True):
-    """What comes of calls that are made at once."""
-
-    async def do():
-        deadline = asyncio.get_running_loop().time() + seconds
-        calls = (workers.call(each, deadline=deadline, writes=writes) for each in functions)
-        return await asyncio.gather(*calls, return_exceptions=True)
-
-    return asyncio.run(do())
-
-
-def codes(answers):
-    return [answer.code if isinstance(answer, RequestError) else answer for answer in answers]
-
-
-def test_what_a_call_raises_comes_out_also_a_time_limit_of_its_own(workers):
+def test_what_a_call_raises_comes_out(client):
     def fails():
         raise TimeoutError("its own")
 
-    (error,) = called(workers, [fails])
-    assert (type(error), str(error)) == (TimeoutError, "its own")
+    async def route(request):
+        return await in_thread(request, fails)
 
-
-@pytest.mark.parametrize(("writes", "code"), [(True, "still_writing"), (False, "timeout")])
-def test_what_waits_behind_calls_that_take_too_long_is_not_begun(workers, writes, code):
-    free, made = threading.Event(), []
-    busy = [lambda: free.wait(30)] * 4
-    answers = codes(called(workers, [*busy, lambda: made.append(1)], seconds=SOON, writes=writes))
-    free.set()
-    workers.close()
-    assert answers == [code] * 4 + ["timeout"]
-    assert made == []
+    assert client(("/fails", route)).get("/fails").json()["code"] == "internal"
 
 
 # --- a person's browser --------------------------------------------------------------------------------------------

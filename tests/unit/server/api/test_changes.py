@@ -56,14 +56,6 @@ def test_each_revision_is_told_once_with_who_made_it(person, workspace):
     assert feed.short() == [("revision", "boss/user", "1"), ("revision", "neo/user", "2a")]
 
 
-def test_who_has_heard_of_nothing_new_is_not_sent_the_answer_again(person, workspace):
-    add(workspace)
-    since = Feed(person).since
-    answer = person.get("/mem/changes", params={"since": since})
-    again = person.get("/mem/changes", params={"since": since}, headers={"If-None-Match": answer.headers["ETag"]})
-    assert again.status_code == 304
-
-
 def test_each_change_by_another_program_is_told_once_and_its_end(person, neo, workspace):
     add(workspace)
     file = workspace.path("neo", "user")

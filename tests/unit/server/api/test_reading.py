@@ -78,39 +78,6 @@ def test_what_is_next_has_the_fields_of_the_command_and_what_cannot_be_read(serv
     assert answer == printed
 
 
-# --- conditions ----------------------------------------------------------------------------------------------------
-
-
-@together(
-    "path",
-    ["/mem/head?entity_id=neo", "/mem/read?entity_id=neo", "/mem/log?entity_id=neo", "/prompt/neo", "/openapi.json"],
-)
-def test_an_answer_that_the_caller_has_is_not_sent_again(neo, path):
-    first = neo.get(path)
-    again = neo.get(path, headers={"If-None-Match": first.headers["etag"]})
-    assert (again.status_code, again.content) == (304, b"")
-    assert again.headers["etag"] == first.headers["etag"]
-
-
-@together(
-    ("known", "status"),
-    [("W/{}", 304), ('"b", {}', 304), ("*", 304), ('"b"', 200), ("a", 200), ('"a', 200), ("", 200)],
-)
-def test_a_list_of_tags_or_a_weak_one_says_what_the_caller_has(neo, known, status):
-    tag = neo.get("/mem/head", params=USER).headers["etag"]
-    assert neo.get("/mem/head", params=USER, headers={"If-None-Match": known.format(tag)}).status_code == status
-
-
-def test_a_change_of_what_the_profile_sees_changes_the_tag_without_a_revision(served, neo):
-    put_bytes(served.workspace, "neo/user", TEXT + "\n## Extra\nx\n")
-    first = neo.get("/mem/read", params=USER)
-    path = served.workspace.root / "profiles" / "neo.yaml"
-    path.write_text(path.read_text().replace("talk, rules", "rules"))
-    again = neo.get("/mem/read", params=USER, headers={"If-None-Match": first.headers["etag"]})
-    assert again.status_code == 200
-    assert again.json()["revision"] == first.json()["revision"]
-
-
 # --- log and branches ----------------------------------------------------------------------------------------------
 
 

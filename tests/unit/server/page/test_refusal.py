@@ -1,7 +1,5 @@
 """Forms that are refused: the reason in plain words, what changed and who did it, and the text that was typed kept."""
 
-import threading
-
 import pytest
 
 from catmem.errors import StoreError
@@ -195,24 +193,6 @@ def test_a_full_disk_keeps_what_was_typed(tmp_path, browse):
     store.full = False
     assert sent(client, forms.named("Save")).status_code == 303
     assert entry(workspace, "long").body == TYPED
-
-
-def test_a_write_that_takes_too_long_goes_on_and_is_made_once(workspace, monkeypatch, browse):
-    go_on = threading.Event()
-    submit = writing.submit_read  # type: ignore[attr-defined]
-
-    def slow(*args, **how):
-        go_on.wait(30)
-        return submit(*args, **how)
-
-    client = browse(workspace, timeout=3.0)
-    form = editing(client, workspace)
-    monkeypatch.setattr(writing, "submit_read", slow)
-    made, forms = refused(sent(client, form), 503)
-    assert "this write took longer than a request may take here, and goes on" in made.text
-    go_on.set()
-    assert sent(client, forms.named("Save")).headers["location"].partition("did=")[2].startswith("neo/user@2")
-    assert revisions(workspace) == 2
 
 
 def test_an_error_that_nobody_foresaw_keeps_what_was_typed(client, workspace, monkeypatch):

@@ -201,9 +201,8 @@ def fsck(
     Exit status 4 if something is damaged (and, with --repair, still is), 1 if a file is no text, 2 if a profile is not
     right, so that its files could not be looked at, else 0.
 
-    With ENTITY it plans how to mend a file that no tool can have written. It reads bytes that are not UTF-8 as
-    Windows-1252, and splits an entry that is over the limit of the file. Without --repair it only shows the plan: exit
-    status 1 if there is something to mend.
+    With ENTITY it plans how to mend a file that is not UTF-8: it reads such bytes as Windows-1252. Without --repair it
+    only shows the plan: exit status 1 if there is something to mend.
     ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means PROFILE/user.
 
     Each record of a history vouches for those before it, and none for the last ones: only an anchor that is kept

@@ -1,7 +1,6 @@
 """Format, migrate and mend memory files on disk: plan the new text of each, write it if no write came between.
 
-What is mended is a file that holds what no tool wrote: bytes that are no UTF-8, or an entry over the limit. Writing it
-keeps a copy of the file as it was beside it.
+What is mended are bytes that are no UTF-8. Writing it keeps a copy of the file as it was beside it.
 """
 
 from __future__ import annotations
@@ -23,14 +22,13 @@ from catmem.config.yamlfile import YAML_LIMIT, with_categories
 from catmem.entities.contents import content_of
 from catmem.errors import CatmemError, EditError, NotUtf8Error, StoreError, UnreadableError, errors_at
 from catmem.files import read_bounded, real_path, rewrite_file, shown_path
-from catmem.model.document import Document, Entry
-from catmem.model.edit import add_entry, replace_entry
+from catmem.model.document import Document
 from catmem.model.layout import Layout, formatted, is_shared, repeated_entries
 from catmem.names import FILE_NAMES, HERMES_FOLDER, TARGETS, UNCATEGORIZED, parts_of, slugify
 from catmem.store.contract import Change
-from catmem.text import MAX_ENTRY_CHARS, MAX_FILE_BYTES, counted, first_line, size_of, unmerged_warnings
+from catmem.text import MAX_FILE_BYTES, counted, first_line, size_of, unmerged_warnings
 from catmem.workspace.change_plan import ChangePlan, FileChange, RefusedChange, has_journal, write_file
-from catmem.workspace.history import entity_of, limit_of_entity
+from catmem.workspace.history import entity_of
 from catmem.workspace.root import Entities, Root, broken_profiles, entities_of_each, load_each
 from catmem.workspace.stores import backend_of
 from catmem.workspace.upkeep import lasting_store
@@ -278,25 +276,13 @@ def plan_repair(workspace: Root, entity: str) -> ChangePlan:
     data = workspace.store.peek(name)
     if (declared := workspace.config.entities.get(name)) is not None:
         _refuse_declared(workspace, declared, data)
+    new, note = data, "nothing to repair: the file is UTF-8"
     try:
-        document = workspace.parse(data)
+        workspace.parse(data)
     except NotUtf8Error as error:
-        message = f"{error.message}; its bytes that are no UTF-8 would be read as Windows-1252"
-        return _of_one_file(name, data, data.decode(errors=_AS_WINDOWS).encode(), message, "not_utf8")
-    limit = limit_of_entity(workspace, name)
-    most = min(MAX_ENTRY_CHARS, limit) if limit else MAX_ENTRY_CHARS
-    large = [entry for entry in document.entries if len(entry.raw) > most]
-    if not large:
-        return _of_one_file(name, data, data, "nothing to repair: tools can write to all of it", None)
-    sizes = ", ".join(f"line {document.line(entry.start)} ({len(entry.raw):,} characters)" for entry in large)
-    message = f"entries over the limit of {most:,} characters: {sizes}; they would be split at blank lines, else at "
-    while each := next((entry for entry in document.entries if len(entry.raw) > most), None):
-        document = _split(most, document, each)
-    return _of_one_file(name, data, document.to_bytes(), f"{message}line ends", "entry_too_large")
-
-
-def _of_one_file(entity: str, old: bytes, new: bytes, note: str, reason: str | None) -> ChangePlan:
-    return ChangePlan((FileChange(None, entity, old, new, about={"reason": reason}),), (note,))
+        new = data.decode(errors=_AS_WINDOWS).encode()
+        note = f"{error.message}; its bytes that are no UTF-8 would be read as Windows-1252"
+    return ChangePlan((FileChange(None, name, data, new),), (note,))
 
 
 def _refuse_declared(workspace: Root, declared: DeclaredEntity, data: bytes) -> None:
@@ -327,29 +313,3 @@ def _as_windows(error: UnicodeError) -> tuple[str, int]:
 
 _AS_WINDOWS = "catmem.windows-1252"
 codecs.register_error(_AS_WINDOWS, _as_windows)
-
-
-def _split(most: int, document: Document, entry: Entry) -> Document:
-    room = most - (len(entry.raw) - len(entry.body))
-    if room < 1:
-        raise EditError("its tags alone are over the limit", code="bad_remedy", hint="Shorten them in an editor.")
-    first, *rest = _pieces(entry.body, room)
-    edited = replace_entry(document, entry, first)
-    for piece in rest:
-        tags = entry.tags
-        edited = add_entry(edited.document, piece, category=entry.category, tags=tags, after=edited.entry)
-    return edited.document
-
-
-def _pieces(body: str, room: int) -> list[str]:
-    """The body in pieces of at most ``room`` characters less what escapes may add, cut at blank lines if possible."""
-    room = max(1, room - room // 10)
-    pieces: list[str] = []
-    while len(body) > room:
-        cut = max(body.rfind("\n\n", 0, room), 0) or max(body.rfind("\n", 0, room), 0) or body.rfind(" ", 0, room)
-        cut = cut if cut > 0 else room
-        piece = body[:cut].strip()
-        if piece:
-            pieces.append(piece)
-        body = body[cut:].strip()
-    return [*pieces, body] if body else pieces

@@ -244,8 +244,7 @@ class _PlanDraft:
             code="entry_too_large",
             hint=REMEDY
             if shortens
-            else "Nothing was written. Shorten or remove it once you have read it, or see what "
-            f"'catmem fsck {self.policy.entity}' would do. Other entries can be changed.",
+            else "Nothing was written. Shorten or remove it once you have read it. Other entries can be changed.",
         )
 
     def _put_instead(self, entry: Entry, edited: Edited) -> Entry:

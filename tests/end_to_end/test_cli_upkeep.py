@@ -227,15 +227,6 @@ def test_purge_wants_to_be_told_whether_it_is_meant(user, choices):
 # --- repair --------------------------------------------------------------------------------------------------------
 
 LATIN = USER.encode().replace(b"Never before ten.", b"Caf\xe9 before ten.")
-LONG = USER.replace("Never before ten.", "\n\n".join(["A long paragraph of an entry."] * 12))
-
-
-@pytest.fixture
-def small(user):
-    """The same root, with a limit that entries have to keep to."""
-    path = user.parents[2] / "catmem.yaml"
-    path.write_text(path.read_text() + "limits: {user: 300}\n")
-    return user
 
 
 def test_a_repair_is_shown_before_it_is_made(user):
@@ -258,13 +249,6 @@ def test_a_repair_keeps_a_copy_and_makes_the_file_writable(user):
     assert user.read_bytes() == LATIN.replace(b"\xe9", "é".encode())
     assert LATIN in [copy.read_bytes() for copy in user.parent.glob("USER.md.bak.*")]
     run(*ADD, "New.")
-
-
-def test_an_entry_over_the_limit(small):
-    small.write_text(LONG)
-    assert run("fsck", "neo", "--repair").stdout.startswith("neo/user: mended (revision ")
-    bodies = [entry["body"] for entry in run_json("list", "-p", "neo", "-c", "talk")["entries"]]
-    assert sum("long paragraph" in body for body in bodies) == 2
     assert run("fsck", "neo").stderr.startswith("nothing to repair")
 
 

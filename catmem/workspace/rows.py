@@ -7,7 +7,6 @@ the entries that it touches, so every other byte stays.
 from __future__ import annotations
 
 import json
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -242,29 +241,13 @@ def _paired(entries: Sequence[Entry], rows: Sequence[FoundRow]) -> dict[int, int
 
 
 def _in_place(group: Sequence[_RowParts], entries: Sequence[Entry], paired: Mapping[int, int]) -> list[int]:
-    """The rows of a category that can stay where they are while the others move behind them."""
-    numbers = [(paired[want.row.id], want) for want in group if want.row.id in paired]
-    own = [(number, want.row.id) for number, want in numbers if entries[number].category == want.category]
-    if not own:
-        return []
-    (first, id_of_first), *others = own  # the first stays, since nothing can be put before it
-    rising = _rising([number for number, _ in others if number > first])
-    return [id_of_first, *(id_ for number, id_ in others if number in rising)]
-
-
-def _rising(order: Sequence[int]) -> set[int]:
-    ends: list[int] = []
-    places: list[int] = []
-    for number in order:
-        place = bisect_left(ends, number)
-        ends[place : place + 1] = [number]
-        places.append(place)
-    kept: set[int] = set()
-    want = len(ends) - 1
-    for number, place in zip(reversed(order), reversed(places), strict=True):
-        if place == want:
-            kept.add(number)
-            want -= 1
+    """The rows of a category that stay where they are, while those in another order are put behind them."""
+    kept, last = list[int](), -1
+    for want in group:
+        number = paired.get(want.row.id, -1)
+        if number > last and entries[number].category == want.category:
+            kept.append(want.row.id)
+            last = number
     return kept
 
 

@@ -30,8 +30,6 @@ _LONGEST_WHOLE = 60_000
 """Characters of the entry at the offset that a list is asked for, so that an agent can read a long one."""
 _LONGEST_IN_LIST, _MOST_CHANGES = 300, 20
 """Characters of each text of a proposal where several are listed, and changes of one that are shown."""
-_FRAME = 100
-"""Characters that an entry has in an answer at least, beside its body."""
 _NAMED = 50
 """Categories that a message names at most."""
 _NOTHING = "Nothing was found. Try other words, or list what is there."
@@ -89,7 +87,6 @@ def searched(
         offset=skipped,
         limit=MOST_ENTRIES,
         to_agent=True,
-        fit=may_fit,
     )
     shown, cut = shown_found(found, total, skipped)
     message = _counted(len(shown), total, skipped) if total else _NOTHING
@@ -198,17 +195,6 @@ def shown_found(found: Sequence[SeenEntry], total: int, offset: int) -> tuple[li
         for each in found
     )
     return shown, _left_out(total - offset - len(shown), f"search with offset {offset + len(shown)} shows them")
-
-
-def may_fit(entries: Iterable[Entry]) -> int:
-    """How many of the entries an answer takes at most: all that ``shown_found`` shows are among them."""
-    count = size = 0
-    for entry in entries:
-        size += _FRAME + min(len(entry.body), _LONGEST_BODY)
-        if count and size > MOST_CHARACTERS:
-            break
-        count += 1
-    return count
 
 
 def usage_dict(usage: FileUsage) -> dict[str, Any]:

@@ -6,7 +6,7 @@ the words of entries in sight and the names of their categories has a part in it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -74,19 +74,18 @@ class Narrowing(TypedDict, total=False):
     whole: bool
 
 
-def search(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
+def search(
     workspace: Root,
     profile: str,
     query: str,
     *,
     offset: int = 0,
     to_agent: bool = False,
-    fit: Callable[[Iterator[Entry]], int] | None = None,
     **narrowing: Unpack[Narrowing],
 ) -> Searched:
     """What a profile finds, the best first, from the one at ``offset`` on; and how many that are in all."""
     # `to_agent` leaves out what a prompt would withhold, as if it were not there: an answer that only said that such a
-    # text has a word would tell it piece by piece. `fit` says of the best entries how many may have room in the answer.
+    # text has a word would tell it piece by piece.
     limit = narrowing.get("limit")
     for name, count in (("offset", offset), ("limit", limit)):
         if count is not None and (type(count) is not int or count < 0):
@@ -112,8 +111,7 @@ def search(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
         found = [each for each in found if ages[each].state in states]
     best = ranked(looked.dated(found), as_of=looked.as_of.toordinal(), recency_days=workspace.config.recency_days)
     best = best[offset : None if limit is None else offset + limit]
-    shown = best if fit is None else best[: fit(looked.entry(match) for match, _ in best)]
-    return Searched(looked.shown(shown), len(found))
+    return Searched(looked.shown(best), len(found))
 
 
 def search_everywhere(workspace: Root, query: str, **narrowing: Unpack[Narrowing]) -> Searched:

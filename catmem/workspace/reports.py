@@ -484,23 +484,7 @@ def _unknown_category(category: str, fleet: Fleet) -> str:
 # --- why -----------------------------------------------------------------------------------------------------------
 
 AskedRight = Literal["user", "memory", "write", "verify"]
-AccessRule = Literal[
-    "selected", "taken-away", "not-selected", "closed", "include-uncategorized", "tier-1", "may-verify", "not-seen"
-]
-
 _KEYS = {"user": SELECTOR_KEYS[0], "memory": SELECTOR_KEYS[1], "write": SELECTOR_KEYS[2]}
-
-_BECAUSE: Mapping[AccessRule, str] = {
-    "selected": "{selector!r} of {key} selects it",
-    "taken-away": "{selector!r} of {key} takes it away",
-    "not-selected": "no selector of {key} matches it",
-    "closed": "{selector!r} of {key} would match, but the taxonomy is closed and does not declare this category: "
-    "patterns select declared ones only",
-    "include-uncategorized": "include_uncategorized is not said, so only who names no category reads such entries",
-    "tier-1": "a profile of tier 1 may write to every category of every profile's files",
-    "may-verify": "may_verify is not said, and by default only tier 1 may",
-    "not-seen": "it can verify only what it reads",
-}
 
 
 class AccessReason(NamedTuple):
@@ -508,7 +492,6 @@ class AccessReason(NamedTuple):
 
     asked: AskedRight
     answer: Literal["yes", "no"]
-    rule: AccessRule
     because: str
     selector: str | None = None
     key: str | None = None
@@ -517,7 +500,7 @@ class AccessReason(NamedTuple):
 
     @property
     def __json__(self) -> str:
-        return "asked answer rule because selector key inherited_from path=place.path line=place.line"
+        return "asked answer because selector key inherited_from path=place.path line=place.line"
 
 
 def reasons(profile: Profile, category: str, taxonomy: Taxonomy) -> tuple[AccessReason, ...]:
@@ -526,16 +509,22 @@ def reasons(profile: Profile, category: str, taxonomy: Taxonomy) -> tuple[Access
     user = _selected(profile, category, taxonomy, "user", answer=cell.user)
     memory = _selected(profile, category, taxonomy, "memory", answer=cell.memory)
     if profile.tier == ORCHESTRATOR_TIER:
-        write = _reason(profile, "write", "tier-1", ("tier",), answer=cell.write)
+        because = "a profile of tier 1 may write to every category of every profile's files"
+        write = _reason(profile, "write", because, ("tier",), answer=cell.write)
     else:
         write = _selected(profile, category, taxonomy, "write", answer=cell.write)
     if cell.write and taxonomy.closed and taxonomy.named(category) is None:
         but = "but nothing can be added to it while catmem.yaml does not declare it"
         write = write._replace(because=f"{write.because}; {but}")
-    at = ("tier",) if profile.may_verify is None else ("may_verify",)
     may_verify = Rights(profile, "user", taxonomy).may_verify
-    rule: AccessRule = "not-seen" if may_verify and not cell.reads() else "may-verify"
-    return user, memory, write, _reason(profile, "verify", rule, at, answer=may_verify and cell.reads())
+    if may_verify and not cell.reads():
+        because = "it can verify only what it reads"
+    elif profile.may_verify is None:
+        because = "may_verify is not said, and by default only tier 1 may"
+    else:
+        because = f"may_verify is {profile.may_verify}".lower()
+    at = ("tier",) if profile.may_verify is None else ("may_verify",)
+    return user, memory, write, _reason(profile, "verify", because, at, answer=may_verify and cell.reads())
 
 
 def _selected(profile: Profile, category: str, taxonomy: Taxonomy, asked: AskedRight, *, answer: bool) -> AccessReason:
@@ -544,22 +533,30 @@ def _selected(profile: Profile, category: str, taxonomy: Taxonomy, asked: AskedR
     selectors = profile.writable(taxonomy) if asked == "write" else profile.selectors(asked, taxonomy)
     index = selectors.deciding(category)
     if index is not None:
-        return _reason(profile, asked, "selected" if answer else "taken-away", (key, index), answer=answer)
+        because = f"{{!r}} of {key} {'selects it' if answer else 'takes it away'}"
+        return _reason(profile, asked, because, (key, index), answer=answer)
     if category == UNCATEGORIZED and asked != "write":
-        return _reason(profile, asked, "include-uncategorized", ("include_uncategorized",), answer=answer)
+        said = profile.include_uncategorized
+        because = (
+            "is not said, so only who names no category reads such entries" if said is None else f"is {said}".lower()
+        )
+        at = ("include_uncategorized",)
+        return _reason(profile, asked, f"include_uncategorized {because}", at, answer=answer)
     index = Selectors(selectors.patterns).deciding(category)
     if index is not None:
-        return _reason(profile, asked, "closed", (key, index), answer=answer)
-    return _reason(profile, asked, "not-selected", (key,), answer=answer)
+        because = (
+            f"{{!r}} of {key} would match, but the taxonomy is closed and does not declare this category: patterns "
+            "select declared ones only"
+        )
+        return _reason(profile, asked, because, (key, index), answer=answer)
+    return _reason(profile, asked, f"no selector of {key} matches it", (key,), answer=answer)
 
 
-def _reason(profile: Profile, asked: AskedRight, rule: AccessRule, at: KeyPath, *, answer: bool) -> AccessReason:
+def _reason(profile: Profile, asked: AskedRight, because: str, at: KeyPath, *, answer: bool) -> AccessReason:
     """The reason that stands ``at`` a key of the profile, or of one that it extends."""
-    said = getattr(profile, str(at[0]))
-    selector = said[at[1]] if len(at) > 1 else None
-    is_said = isinstance(said, bool) and rule != "not-seen"
-    because = f"{at[0]} is {said}".lower() if is_said else _BECAUSE[rule].format(selector=selector, key=at[0])
+    selector = getattr(profile, str(at[0]))[at[1]] if len(at) > 1 else None
     place = profile.place(at)
     inherited = place is not None and profile.path is not None and place.path != str(profile.path)
     parent = Path(place.path).stem if place is not None and inherited else None
-    return AccessReason(asked, "yes" if answer else "no", rule, because, selector, key_text(at), place, parent)
+    because = because.format(selector) if selector is not None else because
+    return AccessReason(asked, "yes" if answer else "no", because, selector, key_text(at), place, parent)

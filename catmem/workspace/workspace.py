@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from catmem.proposals.proposal import Proposal
     from catmem.search.search import Narrowing, SearchHit
     from catmem.seeding.plan import HowSeeded, SeedPlan
-    from catmem.staleness.lineage import Blamed
     from catmem.store.contract import OnStale
-    from catmem.workspace.reports import Survey
     from catmem.workspace.seen_entry import SeenEntry
     from catmem.writing.written import Written
 
@@ -107,16 +105,6 @@ class Workspace(Root):
         from catmem.search.search import search
 
         return search(self, name, query, **narrowing).found
-
-    def survey(self, *, as_of: date | None = None) -> Survey:
-        """How the root stands, in numbers: heads, stale and expired entries, drift, open branches.
-
-        Nothing is written. Raises ``ConfigError`` and ``UnreadableError``; an entity that cannot be read stands in the
-        survey.
-        """
-        from catmem.workspace.reports import survey
-
-        return survey(self, as_of=as_of)
 
     # --- writing ---------------------------------------------------------------------------------------------------
 
@@ -228,16 +216,6 @@ class Workspace(Root):
         # Of one reading: the head may be ahead of the file, and a write on it would drop what came between.
         known = read.revision or (read.digest if read.data else "0")
         return EntityContent(content_of(declared, read.data), known)
-
-    def blame(self, entity: str) -> Sequence[Blamed]:
-        """The entries of an entity in file order, each with who gave it its words, and who verified it last.
-
-        It is for a person. Raises ``UnknownNameError``, ``DriftError`` and ``StoreError``.
-        """
-        from catmem.staleness.lineage import blame
-        from catmem.workspace.history import entity_of
-
-        return blame(self, self.store, entity_of(self, entity))
 
     def undo(self, entity: str | None = None, **how: Unpack[Asking]) -> Written:
         """Take back the newest revision of an entity, or without one the last that the caller wrote.

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from catmem.ops.library import ask
+from catmem.staleness.lineage import blame
 from catmem.workspace import root
 from catmem.workspace.change_feed import News, heard
 from catmem.workspace.workspace import Workspace
@@ -118,7 +119,7 @@ def test_every_entry_has_a_revision_with_its_words(tmp_path_factory, first, seco
     workspace = make_root(tmp_path_factory.mktemp("root"), profiles={"neo": ""})
     for one, two in zip(first, second, strict=False):
         put_bytes(workspace, "neo/user", f"## Talk\n{one}\n\n## Work\n{two}\n")
-    found = workspace.blame("neo/user")
+    found = blame(workspace, workspace.store, "neo/user")
     document = workspace.parse(text_of(workspace).encode())
     assert [(each.entry.category, each.entry.raw) for each in found] == [
         (each.category, each.raw) for each in document.entries

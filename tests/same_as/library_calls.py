@@ -90,7 +90,6 @@ def workspaces() -> None:
     call("remove dry", lambda: ws.remove("neo", "By the library", dry_run=True))
     call("remove", lambda: ws.remove("neo", "By the library"))
     call("undo", lambda: ws.undo("neo/user"))
-    call("blame", lambda: [str(each.entry.body) for each in ws.blame("neo/user")])
     call("branches", ws.branches)
     call("proposals", ws.proposals)
     call("proposal", lambda: ws.proposal("p-0000000000"))

@@ -67,7 +67,6 @@ DAY, MOMENT = date(2026, 11, 1), datetime(2026, 11, 1, 12)  # noqa: DTZ001 - no 
 
 CALLS = [
     ("entity", lambda root: root.undo(3)),
-    ("entity", lambda root: root.blame(3)),
     ("entity", lambda root: root.proposals(3)),
     ("entity", lambda root: root.content(["project:alpha"])),
     ("the name of a profile", lambda root: root.list(3)),
@@ -80,7 +79,6 @@ CALLS = [
     ("as_of", lambda root: root.list("neo", as_of="2026-01-01")),
     ("as_of", lambda root: root.search("neo", "tabs", as_of="2026-01-01")),
     ("as_of", lambda root: root.prompt("neo", as_of="2026-01-01")),
-    ("as_of", lambda root: root.survey(as_of="2026-01-01")),
     ("a selector", lambda root: root.prompt("neo", categories=[None])),
     ("categories", lambda root: root.prompt("neo", categories="talk")),
     ("the budget", lambda root: root.prompt("neo", budget=0)),
@@ -95,7 +93,6 @@ CALLS = [
     ("as_of", lambda root: root.list("neo", as_of=MOMENT)),
     ("as_of", lambda root: root.prompt("neo", as_of=MOMENT)),
     ("as_of", lambda root: root.search("neo", "tea", as_of=MOMENT)),
-    ("as_of", lambda root: root.survey(as_of=MOMENT)),
     ("as_of", lambda root: root.plan_seed("neo", "ann", as_of=MOMENT)),
     ("as_of", lambda _: lint(parse("text"), as_of=MOMENT)),
     ("as_of", lambda _: lint(parse("text"), as_of="2026-01-01")),

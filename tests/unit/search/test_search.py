@@ -133,19 +133,6 @@ def test_an_edit_by_an_editor_is_seen_at_once(tmp_path):
     workspace.store.close()
 
 
-@together("narrowing", [{}, {"target": "user"}, {"category": "talk"}, {"state": ["stale", "expired"]}, {"limit": 2}])
-@together("offset", [0, 1, 9])
-def test_an_agent_is_shown_the_same_in_the_same_order(workspace, narrowing, offset):
-    found, total, _ = search(workspace, "neo", "tea", offset=offset, to_agent=True, as_of=DAY, **narrowing)
-    kept = {"to_agent": True, "as_of": DAY, **narrowing}
-    assert search(workspace, "neo", "tea", offset=offset, fit=lambda entries: len(list(entries)), **kept) == (
-        found,
-        total,
-        (),
-    )
-    assert search(workspace, "neo", "tea", offset=offset, fit=lambda _: 1, **kept) == (found[:1], total, ())
-
-
 # --- over all profiles: what is broken is told, and hides nothing of the others --------------------------------------
 
 TALK = "user_memory_categories: [talk]\nmemory_categories: [talk]\n"

@@ -18,7 +18,7 @@ from catmem.server import metrics
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
 from catmem.server.metrics import Meter, numbers
-from catmem.workspace.workspace import Workspace
+from catmem.workspace import reports
 from tests.golden.case import put
 from tests.unit.audit.audited import make_audited
 
@@ -144,7 +144,7 @@ def test_who_asks_does_not_wait_for_a_long_survey(workspace, monkeypatch):
 
     def slow(each):
         go_on.wait(60)
-        return Workspace.survey(each)
+        return reports.survey(each)
 
     monkeypatch.setattr(metrics, "survey", slow)
     with closing(metering(workspace, patience=0)) as meter:

@@ -8,6 +8,7 @@ import pytest
 from catmem.errors import EditError, OperationCollisionError
 from catmem.jsonable import jsonable
 from catmem.ops.memory_tool import memory_tool
+from catmem.staleness.lineage import blame
 from catmem.workspace.purging import purge
 from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace
@@ -135,4 +136,4 @@ def test_a_verification_stays_with_its_category_when_that_gets_another_name(tmp_
 
 
 def verified_in(workspace):
-    return {each.entry.category: each.verified.revision for each in workspace.blame("neo/user")}
+    return {each.entry.category: each.verified.revision for each in blame(workspace, workspace.store, "neo/user")}

@@ -10,7 +10,17 @@ import pytest
 from catmem.config.config import Category, Taxonomy, load_config
 from catmem.config.profile import Profile, find_profile
 from catmem.errors import UnknownNameError, UnreadableError
-from catmem.workspace.reports import Orphan, categories_of, damages, explain, fleet_of, read_access, read_stats, reasons
+from catmem.workspace.reports import (
+    Orphan,
+    categories_of,
+    damages,
+    explain,
+    fleet_of,
+    read_access,
+    read_stats,
+    reasons,
+    survey,
+)
 from catmem.workspace.workspace import Workspace
 from tests.commands import catmem
 from tests.golden.case import contents, put
@@ -72,7 +82,7 @@ def test_why_takes_a_slug_a_title_or_an_alias(place, said):
 
 def test_why_knows_what_is_in_a_file_of_any_profile_and_says_what_it_can_where_one_cannot_be_read(place):
     why = explain(opened(place), "chief", "comm")
-    assert (why.declared, why.reasons[0].rule) == (False, "closed")
+    assert (why.declared, "the taxonomy is closed" in why.reasons[0].because) == (False, True)
     put(place / "homes" / "neo" / "USER.md", b"\xff")
     why = explain(opened(place), "neo", "talk")
     assert (why.reasons[0].answer, codes(why.problems), why.entries) == ("yes", ["not_utf8"], {"memory": 0})
@@ -238,35 +248,35 @@ FINANCE = "memory_categories: ['finance-*', '!finance-payroll']"
 @together(
     ("asked", "text", "category", "said"),
     [
-        ("memory", FINANCE, "finance-vendors", ("yes", "selected", "'finance-*' of memory_categories selects it")),
-        ("memory", FINANCE, "finance-payroll", ("no", "taken-away", "'!finance-payroll' of memory_categories takes it away")),
-        ("memory", "memory_categories: ['!talk']", "talk", ("no", "taken-away", "'!talk' of memory_categories takes it away")),
-        ("memory", FINANCE, "talk", ("no", "not-selected", "no selector of memory_categories matches it")),
-        ("memory", FINANCE, "finance-slip", ("no", "closed", "'finance-*' of memory_categories would match, but the taxonomy is closed and does not declare this category: patterns select declared ones only")),
-        ("memory", "memory_categories: [vendors]", "finance-vendors", ("yes", "selected", "'finance-vendors' of memory_categories selects it")),
-        ("memory", "{}", "talk", ("no", "not-selected", "no selector of memory_categories matches it")),
-        ("memory", "memory_categories: []", "talk", ("no", "not-selected", "no selector of memory_categories matches it")),
-        ("memory", "{}", LOOSE, ("yes", "include-uncategorized", UNSAID)),
-        ("memory", "user_memory_categories: [talk]", LOOSE, ("no", "include-uncategorized", UNSAID)),
-        ("memory", "include_uncategorized: true", LOOSE, ("yes", "include-uncategorized", "include_uncategorized is true")),
-        ("memory", "{include_uncategorized: false, memory_categories: ['*']}", LOOSE, ("no", "include-uncategorized", "include_uncategorized is false")),
-        ("memory", "{include_uncategorized: true, memory_categories: ['!*']}", LOOSE, ("no", "taken-away", "'!*' of memory_categories takes it away")),
-        ("memory", "memory_categories: [__uncategorized__]", LOOSE, ("yes", "selected", "'__uncategorized__' of memory_categories selects it")),
-        ("write", "{user_memory_categories: [talk], writable_categories: [talk]}", "talk", ("yes", "selected", "'talk' of writable_categories selects it")),
-        ("write", "writable_categories: [talk]", "talk", ("yes", "selected", "'talk' of writable_categories selects it")),
-        ("write", "writable_categories: ['*']", LOOSE, ("no", "not-selected", "no selector of writable_categories matches it")),
-        ("write", "tier: 1", "talk", ("yes", "tier-1", "a profile of tier 1 may write to every category of every profile's files")),
-        ("write", "tier: 1", "slip", ("yes", "tier-1", "a profile of tier 1 may write to every category of every profile's files; but nothing can be added to it while catmem.yaml does not declare it")),
-        ("verify", "{}", "talk", ("no", "may-verify", VERIFY)),
-        ("verify", "{tier: 1, user_memory_categories: [talk]}", "talk", ("yes", "may-verify", VERIFY)),
-        ("verify", "{tier: 1, may_verify: false}", "talk", ("no", "may-verify", "may_verify is false")),
-        ("verify", "{may_verify: true, user_memory_categories: [talk], memory_categories: [talk]}", "talk", ("yes", "may-verify", "may_verify is true")),
-        ("verify", "may_verify: true", "talk", ("no", "not-seen", "it can verify only what it reads")),
+        ("memory", FINANCE, "finance-vendors", ("yes", "'finance-*' of memory_categories selects it")),
+        ("memory", FINANCE, "finance-payroll", ("no", "'!finance-payroll' of memory_categories takes it away")),
+        ("memory", "memory_categories: ['!talk']", "talk", ("no", "'!talk' of memory_categories takes it away")),
+        ("memory", FINANCE, "talk", ("no", "no selector of memory_categories matches it")),
+        ("memory", FINANCE, "finance-slip", ("no", "'finance-*' of memory_categories would match, but the taxonomy is closed and does not declare this category: patterns select declared ones only")),
+        ("memory", "memory_categories: [vendors]", "finance-vendors", ("yes", "'finance-vendors' of memory_categories selects it")),
+        ("memory", "{}", "talk", ("no", "no selector of memory_categories matches it")),
+        ("memory", "memory_categories: []", "talk", ("no", "no selector of memory_categories matches it")),
+        ("memory", "{}", LOOSE, ("yes", UNSAID)),
+        ("memory", "user_memory_categories: [talk]", LOOSE, ("no", UNSAID)),
+        ("memory", "include_uncategorized: true", LOOSE, ("yes", "include_uncategorized is true")),
+        ("memory", "{include_uncategorized: false, memory_categories: ['*']}", LOOSE, ("no", "include_uncategorized is false")),
+        ("memory", "{include_uncategorized: true, memory_categories: ['!*']}", LOOSE, ("no", "'!*' of memory_categories takes it away")),
+        ("memory", "memory_categories: [__uncategorized__]", LOOSE, ("yes", "'__uncategorized__' of memory_categories selects it")),
+        ("write", "{user_memory_categories: [talk], writable_categories: [talk]}", "talk", ("yes", "'talk' of writable_categories selects it")),
+        ("write", "writable_categories: [talk]", "talk", ("yes", "'talk' of writable_categories selects it")),
+        ("write", "writable_categories: ['*']", LOOSE, ("no", "no selector of writable_categories matches it")),
+        ("write", "tier: 1", "talk", ("yes", "a profile of tier 1 may write to every category of every profile's files")),
+        ("write", "tier: 1", "slip", ("yes", "a profile of tier 1 may write to every category of every profile's files; but nothing can be added to it while catmem.yaml does not declare it")),
+        ("verify", "{}", "talk", ("no", VERIFY)),
+        ("verify", "{tier: 1, user_memory_categories: [talk]}", "talk", ("yes", VERIFY)),
+        ("verify", "{tier: 1, may_verify: false}", "talk", ("no", "may_verify is false")),
+        ("verify", "{may_verify: true, user_memory_categories: [talk], memory_categories: [talk]}", "talk", ("yes", "may_verify is true")),
+        ("verify", "may_verify: true", "talk", ("no", "it can verify only what it reads")),
     ],
 )  # fmt: skip
 def test_why_it_reads_writes_or_verifies(ask, asked, text, category, said):
     reason = ask(asked, category, text)
-    assert (reason.answer, reason.rule, reason.because) == said
+    assert (reason.answer, reason.because) == said
 
 
 def test_the_place_is_that_of_the_deciding_selector(ask):
@@ -281,7 +291,7 @@ def test_the_parent_that_a_setting_comes_from_is_named(ask):
 
 
 def test_in_an_open_taxonomy_a_pattern_selects_what_nobody_declared(ask):
-    assert ask("memory", "finance-slip", FINANCE, closed=False).rule == "selected"
+    assert ask("memory", "finance-slip", FINANCE, closed=False).answer == "yes"
 
 
 # --- how the entities of a root stand, in numbers, with nothing written -----------------------------------------------
@@ -295,7 +305,7 @@ def workspace(tmp_path, request):
 
 
 def standing(workspace, entity="neo/user"):
-    (found,) = [each for each in workspace.survey(as_of=DAY).standings if each.entity == entity]
+    (found,) = [each for each in survey(workspace, as_of=DAY).standings if each.entity == entity]
     return found
 
 
@@ -309,7 +319,7 @@ def test_a_declared_entity_stands_there_too_drifted_or_unreadable_if_another_pro
     file.write_text('{"a": 3}')
     assert standing(made, "project:alpha").drifted
     file.write_text("{")
-    assert made.survey().unreadable == ("project:alpha",)
+    assert survey(made).unreadable == ("project:alpha",)
     made.store.close()
 
 
@@ -331,12 +341,12 @@ def test_what_was_changed_behind_the_history_is_drifted_until_a_write_takes_it_i
 @pytest.mark.parametrize("workspace", ["files", "sqlite:///memory.db"], indirect=True)
 def test_a_survey_writes_nothing(workspace):
     names = ("boss/user", "boss/memory", "neo/user", "neo/memory")
-    assert [(each.entity, each.head, each.entries) for each in workspace.survey().standings] == [
+    assert [(each.entity, each.head, each.entries) for each in survey(workspace).standings] == [
         (name, 0, 0) for name in names
     ]
     workspace.add("neo", "one", category="work")
     before = contents(workspace.root)
-    workspace.survey()
+    survey(workspace)
     damages(workspace)
     after = contents(workspace.root)
     assert {name: data for name, data in after.items() if not name.endswith(("-shm", "-wal"))} == {
@@ -364,16 +374,16 @@ def test_what_cannot_be_read_is_told_and_hides_no_other(workspace, harm):
     workspace.add("neo", "one", category="work")
     workspace.add("boss", "one", category="work")
     harm(workspace)
-    survey = workspace.survey()
-    assert "neo/user" in survey.unreadable
+    found = survey(workspace)
+    assert "neo/user" in found.unreadable
     assert standing(workspace, "boss/user").head == 1
 
 
 def test_a_bad_profile_has_no_standing_and_hides_no_other(workspace):
     put(workspace.root / "profiles" / "bad.yaml", "tier: nine\n")
-    survey = workspace.survey()
-    assert survey.unreadable == ("bad/user", "bad/memory")
-    assert len(survey.standings) == 4
+    found = survey(workspace)
+    assert found.unreadable == ("bad/user", "bad/memory")
+    assert len(found.standings) == 4
     put(workspace.root / "profiles" / "late.yaml", "writable_categories: [work]\n")  # it comes later
     workspace.add("late", "one", category="work")
     assert standing(workspace, "late/user").head == 1
@@ -382,8 +392,8 @@ def test_a_bad_profile_has_no_standing_and_hides_no_other(workspace):
 def test_a_database_that_is_none_is_unreadable_and_damaged(tmp_path):
     made = make_audited(tmp_path, "store: sqlite:///memory.db\n")
     (tmp_path / "memory.db").write_bytes(b"no database " * 1000)
-    survey = made.survey()
-    assert (survey.standings, len(survey.unreadable), damages(made)) == ((), 4, 1)
+    found = survey(made)
+    assert (found.standings, len(found.unreadable), damages(made)) == ((), 4, 1)
 
 
 def test_damage_of_a_history_is_counted_and_a_change_from_outside_is_none(workspace):
@@ -399,5 +409,5 @@ def test_a_profile_that_others_extend_and_that_has_no_files_is_no_trouble(tmp_pa
     put(tmp_path / "catmem.yaml", "version: 1\n")
     put(tmp_path / "profiles" / "base.yaml", "include_uncategorized: false\n")
     put(tmp_path / "profiles" / "neo.yaml", "extends: base\nuser_memory_categories: [talk]\n")
-    found = Workspace.open(tmp_path, search=False).survey()
+    found = survey(Workspace.open(tmp_path, search=False))
     assert ([each.entity for each in found.standings], found.unreadable) == (["neo/user", "neo/memory"], ())

@@ -4,14 +4,9 @@ import json
 from datetime import date
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from catmem.model.document import parse
 from catmem.ops.memory_tool import memory_tool
-from catmem.ops.tool_reads import MOST_CHARACTERS, may_fit, shown_found
-from catmem.staleness.freshness import VERIFY_FIRST, Freshness
-from catmem.workspace.seen_entry import SeenEntry
+from catmem.staleness.freshness import VERIFY_FIRST
 from catmem.writing.drift_guard import ToolSession
 from tests.roots import make_root, put_bytes
 
@@ -96,18 +91,3 @@ def test_a_search_is_a_look_at_what_it_shows(search, workspace):
     search("quick", session=session)
     answer = memory_tool(workspace, "neo", change, session=session)
     assert answer["success"], answer
-
-
-SIZES = st.lists(st.sampled_from([1, 40, 1_900, 2_000, 2_001, 3_900, MOST_CHARACTERS + 1]), min_size=1, max_size=60)
-
-
-def entries_of(sizes):
-    return parse("## A\n" + "\n§\n".join("[x: y] " + "b" * size for size in sizes) + "\n").entries
-
-
-@given(sizes=SIZES)
-def test_all_that_an_answer_shows_may_fit(sizes):
-    hits = [SeenEntry("neo/user", 1, entry, Freshness("unverified")) for entry in entries_of(sizes)]
-    fit = may_fit(hit.entry for hit in hits)
-    assert 1 <= fit <= len(hits)
-    assert shown_found(hits[:fit], len(hits), 0) == shown_found(hits, len(hits), 0)

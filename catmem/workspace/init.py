@@ -29,7 +29,7 @@ from catmem.config.yamlfile import YAML_LIMIT, parse_yaml, scalar, with_categori
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError, WouldOverwriteError, errors_at
 from catmem.files import os_errors, read_bounded, rewrite_file
 from catmem.model.document import parse
-from catmem.names import FILE_NAMES, TARGETS
+from catmem.names import FILE_NAMES
 from catmem.resources import example_files, package_text, profile_texts
 from catmem.seeding.seed_lock import LOCK_NAME
 from catmem.text import MAX_FILE_BYTES, size_of
@@ -134,31 +134,24 @@ def _first_files(root: Path, names: Sequence[str], memory: Mapping[str, bytes]) 
     shipped = profile_texts()
     own, titles, unknown = _specialists(names, starting_categories())
     chosen = _chosen(shipped, names, own)
-    large = _larger_files(root, memory)
-    config = _with_limits(root, _config_for(chosen, titles), {target for target, *_ in large})
+    places = {target: f"{_HOME}/{name}" for target, name in FILE_NAMES.items()}
+    sizes = {target: size_of(memory[name].decode()) for target, name in places.items() if name in memory}
+    large = {target: size for target, size in sizes.items() if 3 * size >= 2 * HERMES_LIMITS[target]}
+    limits = ", ".join(f"{target}: {limit}" for target, limit in HERMES_LIMITS.items() if target not in large)
+    said = f"limits: {{{limits}}}{'' if limits else '  # none: your files are too large'}\n"
+    config = _config_for(chosen, titles) + said.encode()
     files = {f"profiles/{name}.yaml": text.encode() for name, text in chosen.items()}
     files |= {CONFIG_NAME: config, **memory}
-    first, user = f"{_HOME}/{FILE_NAMES['user']}", package_text(f"{_START}/USER.md").encode()
+    first, user = places["user"], package_text(f"{_START}/USER.md").encode()
     if not memory and (has_bytes(root / first, user) or not os.path.lexists(root / first)):
         files[first] = user
     over = (
-        f"{name} has {size:,} characters, and Hermes Agent lets it have {HERMES_LIMITS[target]:,}, which leaves too "
-        f"little room for headings and tags; so catmem.yaml sets no limit for {target}"
-        for target, name, size in large
+        f"{places[target]} has {size:,} characters, and Hermes Agent lets it have {HERMES_LIMITS[target]:,}, which "
+        f"leaves too little room for headings and tags; so catmem.yaml sets no limit for {target}"
+        for target, size in large.items()
     )
     categories = _with_readers(titles, _as_profiles(chosen).values(), Taxonomy())
     return _RootFiles(files, NewRoot(root, notes=(*over, *unknown), categories=categories))
-
-
-def _with_limits(root: Path, start: bytes, large: set[str]) -> bytes:
-    """A configuration with the limits of Hermes Agent, but for ``large`` targets; or with others, if it is there so."""
-
-    def text(without: Collection[str]) -> bytes:
-        said = ", ".join(f"{target}: {limit}" for target, limit in HERMES_LIMITS.items() if target not in without)
-        return start + f"limits: {{{said}}}{'' if said else '  # none: your files are too large'}\n".encode()
-
-    texts = (text(without) for without in ((), ("user",), ("memory",), TARGETS))
-    return next((each for each in texts if has_bytes(root / CONFIG_NAME, each)), text(large))
 
 
 def _more_profiles(root: Path, names: Sequence[str]) -> _RootFiles:
@@ -303,21 +296,6 @@ def _memory_files(start: Iterable[str | Path]) -> dict[str, bytes]:
         with errors_at(path):
             parse(data)
     return found
-
-
-def _larger_files(root: Path, memory: Mapping[str, bytes]) -> list[tuple[str, str, int]]:
-    """The target, path and characters of each memory file, old or new, that fills two thirds of a new root's limit.
-
-    Raises ``UnreadableError``.
-    """
-    sizes = {name: size_of(data.decode()) for name, data in memory.items()}
-    for path in root.glob("homes/*/*.md"):
-        name = path.relative_to(root).as_posix()
-        if path.is_file() and name not in memory:
-            sizes[name] = size_of(read_bounded(path, MAX_FILE_BYTES).decode(errors="replace"))
-    targets = {name: target for target, name in FILE_NAMES.items()}
-    found = [(targets.get(name.rpartition("/")[2], ""), name, size) for name, size in sorted(sizes.items())]
-    return [each for each in found if each[0] and 3 * each[2] >= 2 * HERMES_LIMITS[each[0]]]
 
 
 # --- profiles and their categories ---------------------------------------------------------------------------------

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from bisect import bisect_left
 from collections import Counter, deque
 from collections.abc import Collection, Iterable
 from contextlib import AbstractContextManager, closing
-from copy import deepcopy
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, get_args
@@ -119,43 +117,35 @@ def _readable(log: AuditLog, more: str = "") -> AbstractContextManager[None]:
 
 
 class LogCounts:
-    """What the audit log tells from the first look on: ``counts`` never go down. For several threads; close it."""
+    """What the audit log tells from the first look on: ``counts`` never go down. For one thread at a time; close it."""
 
     def __init__(self, workspace: Root) -> None:
         """Nothing is read yet."""
         self.workspace = workspace
         self._log = audit_log(workspace)
         self._reader = AuditReader(self._log)
-        self._lock = threading.Lock()
         self._begun = False
         self.counts = Counts()
         self.damaged = 0
 
     def catch_up(self) -> None:
         """Count what was added to the log since the last time; the first time nothing is counted."""
-        with self._lock:
-            config = self.workspace.config
-            entities, agents = {*named_entities(config)}, {PERSON, *agents_of(config)}
-            with _readable(self._log):
-                if not self._begun:
-                    self._reader.skip()
-                    self._begun = True
-                for each in self._reader.poll():
-                    if isinstance(each, Damage):
-                        self.damaged += 1
-                    else:
-                        self.counts.add(_bounded(each, entities, agents))
-
-    def copy(self) -> Counts:
-        """The counts as they are at one moment."""
-        with self._lock:
-            return deepcopy(self.counts)
+        config = self.workspace.config
+        entities, agents = {*named_entities(config)}, {PERSON, *agents_of(config)}
+        with _readable(self._log):
+            if not self._begun:
+                self._reader.skip()
+                self._begun = True
+            for each in self._reader.poll():
+                if isinstance(each, Damage):
+                    self.damaged += 1
+                else:
+                    self.counts.add(_bounded(each, entities, agents))
 
     def close(self) -> None:
         """Let go of the log."""
-        with self._lock:
-            self._reader.close()
-            self._begun = False
+        self._reader.close()
+        self._begun = False
 
 
 def _bounded(line: AuditLine, entities: Collection[str], agents: Collection[str]) -> AuditLine:

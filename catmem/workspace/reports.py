@@ -6,7 +6,6 @@ and hides none of the others.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -143,13 +142,10 @@ class Survey:
 
     standings: tuple[EntityStatus, ...]
     unreadable: tuple[str, ...]
-    begun: datetime
-    seconds: float
 
 
 def survey(workspace: Root, *, as_of: date | None = None) -> Survey:
     """Look over all entities of a root, with configuration and profiles as they are now."""
-    begun, started = clock.now(), time.perf_counter()
     day = clock.day(as_of)
     standings: list[EntityStatus] = []
     unreadable: list[str] = []
@@ -161,16 +157,7 @@ def survey(workspace: Root, *, as_of: date | None = None) -> Survey:
                 standings.append(_standing(now, profiles, entity, day))
             except (CatmemError, OSError, KeyError):
                 unreadable.append(entity)
-    return Survey(tuple(standings), tuple(unreadable), begun, time.perf_counter() - started)
-
-
-def damages(workspace: Root) -> int:
-    """How many damages the stores find in themselves, by a look at every byte; one that cannot look is one."""
-    with workspace.anew() as now:
-        try:
-            return sum(fault.damage for fault in now.store.verify())
-        except (CatmemError, OSError):
-            return 1
+    return Survey(tuple(standings), tuple(unreadable))
 
 
 def _standing(workspace: Root, profiles: Mapping[str, Profile], entity: str, as_of: date) -> EntityStatus:

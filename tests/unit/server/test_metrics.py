@@ -2,23 +2,19 @@
 
 import subprocess
 import sys
-import threading
 from contextlib import closing
 from datetime import date, timedelta
 
 import pytest
-from prometheus_client.openmetrics.parser import text_string_to_metric_families as parse_openmetrics
 from prometheus_client.parser import text_string_to_metric_families as parse_text
 from starlette.testclient import TestClient
 
 from catmem import clock
 from catmem.envelopes.tokens import new_token
 from catmem.errors import CatmemError
-from catmem.server import metrics
 from catmem.server.app import create_app
 from catmem.server.guard import ServerSettings
-from catmem.server.metrics import Meter, numbers
-from catmem.workspace import reports
+from catmem.server.metrics import Meter
 from tests.golden.case import put
 from tests.unit.audit.audited import make_audited
 
@@ -30,18 +26,11 @@ def workspace(tmp_path):
     made.store.close()
 
 
-def metering(workspace, **times):
-    made = Meter(workspace)
-    for name, seconds in times.items():
-        setattr(made, name, seconds)
-    return made
-
-
 @pytest.fixture
 def meter(workspace):
-    """One that looks at everything whenever it is asked."""
-    with closing(metering(workspace, survey_every=0, verify_every=0, share=0, patience=60)) as made:
-        made.catch_up()
+    """One that counts from now on."""
+    with closing(Meter(workspace)) as made:
+        made.text()
         yield made
 
 
@@ -56,7 +45,7 @@ def values(families, name):
 
 
 def asked(meter, name):
-    return values(parse_text(numbers(meter)[0].decode()), name)
+    return values(parse_text(meter.text().decode()), name)
 
 
 # --- of writes ----------------------------------------------------------------------------------------------------
@@ -66,7 +55,7 @@ def test_writes_of_this_process_and_of_others_count_once(workspace, meter):
     workspace.add("neo", "one", category="work")
     add = ["add", "-p", "neo", "-c", "work", "two", "--root", str(workspace.root)]
     subprocess.run([sys.executable, "-m", "catmem", *add], check=True, capture_output=True)
-    numbers(meter)
+    meter.text()
     assert asked(meter, "mem_write_total") == {("person", "neo/user", "ok"): 2}
     assert asked(meter, "mem_write_latency_seconds_count") == {(): 2}
     assert asked(meter, "mem_head_rev")["neo/user",] == 2
@@ -85,7 +74,7 @@ def test_a_branch_counts_and_stands_there_until_it_is_merged(workspace, meter):
 
 def test_a_log_that_cannot_be_read_is_told_and_the_rest_is_there(workspace, meter):
     workspace.add("neo", "one", category="work")
-    numbers(meter)
+    meter.text()
     path = workspace.root / ".catmem" / "audit.jsonl"
     path.rename(path.with_name("away"))
     path.mkdir()
@@ -130,31 +119,13 @@ def test_gauges_are_those_of_the_survey(workspace, meter):
     assert {name: asked(meter, name)["neo/user",] for name in GAUGES} == GAUGES
 
 
-def test_a_survey_that_fails_says_so_and_keeps_what_was_known(workspace, meter, caplog):
+def test_a_survey_that_fails_says_so_and_the_writes_are_there(workspace, meter, caplog):
     workspace.add("neo", "one", category="work")
-    numbers(meter)
     put(workspace.root / "catmem.yaml", "version: 99\n")
     assert asked(meter, "mem_survey_failed") == {(): 1}
-    assert asked(meter, "mem_head_rev")["neo/user",] == 1
+    assert asked(meter, "mem_head_rev") == {}
+    assert asked(meter, "mem_write_total") == {("person", "neo/user", "ok"): 1}
     assert "cannot be surveyed" in caplog.text
-
-
-def test_who_asks_does_not_wait_for_a_long_survey(workspace, monkeypatch):
-    go_on = threading.Event()
-
-    def slow(each):
-        go_on.wait(60)
-        return reports.survey(each)
-
-    monkeypatch.setattr(metrics, "survey", slow)
-    with closing(metering(workspace, patience=0)) as meter:
-        meter.catch_up()
-        workspace.add("neo", "one", category="work")
-        assert asked(meter, "mem_write_total") == {("person", "neo/user", "ok"): 1}
-        assert asked(meter, "mem_head_rev") == {}
-        go_on.set()
-        meter.close()
-        assert asked(meter, "mem_head_rev")["neo/user",] == 1
 
 
 # --- over HTTP ----------------------------------------------------------------------------------------------------
@@ -165,22 +136,15 @@ def client(workspace):
     app = create_app(workspace, ServerSettings())
     with TestClient(app, base_url="http://localhost") as made:
         yield made
-    app.state.meter.close()
 
 
-def test_prometheus_gets_openmetrics_and_a_person_text(workspace, client):
+def test_prometheus_gets_its_text_format(workspace, client):
     assert client.get("/metrics").status_code == 200  # from now on writes count
     workspace.add("neo", "one", category="work")
-    for accept, parse, kind in (
-        ("application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5", parse_openmetrics, "application/openmetrics-text"),
-        ("text/plain", parse_text, "text/plain"),
-        ("*/*", parse_text, "text/plain"),
-        ("application/openmetrics-text;version=\x7f;;,;=", parse_openmetrics, "application/openmetrics-text"),
-    ):  # fmt: skip
-        answer = client.get("/metrics", headers={"accept": accept})
-        assert (answer.status_code, answer.headers["content-type"].split(";")[0]) == (200, kind)
-        assert answer.headers["cache-control"] == "no-store"
-        assert values(parse(answer.text), "mem_write_total") == {("person", "neo/user", "ok"): 1}
+    answer = client.get("/metrics")
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4; charset=utf-8"
+    assert answer.headers["cache-control"] == "no-store"
+    assert values(parse_text(answer.text), "mem_write_total") == {("person", "neo/user", "ok"): 1}
 
 
 def test_no_text_and_no_category_is_in_the_numbers(workspace, client):
@@ -208,14 +172,12 @@ def test_a_person_and_a_token_for_metrics_may_read_them(workspace, tmp_path, lab
         answer = client.get("/metrics", headers={"authorization": f"Bearer {token}"})
     assert answer.status_code == status
     assert ("mem_write" in answer.text) == (status == 200)
-    if status == 200:
-        app.state.meter.close()
 
 
 def test_the_page_of_the_documentation_tells_every_metric_and_no_other(workspace, meter, root):
     page = (root / "docs" / "metrics.md").read_text(encoding="utf-8")
     documented = {line.split("`")[1].partition("{")[0] for line in page.splitlines() if line.startswith("- `mem_")}
-    families = parse_text(numbers(meter)[0].decode())
+    families = parse_text(meter.text().decode())
     names = {f"{family.name}_total" if family.type == "counter" else family.name for family in families}
     assert documented == names
 

@@ -13,7 +13,6 @@ from catmem.errors import UnknownNameError, UnreadableError
 from catmem.workspace.reports import (
     Orphan,
     categories_of,
-    damages,
     explain,
     fleet_of,
     read_access,
@@ -347,7 +346,6 @@ def test_a_survey_writes_nothing(workspace):
     workspace.add("neo", "one", category="work")
     before = contents(workspace.root)
     survey(workspace)
-    damages(workspace)
     after = contents(workspace.root)
     assert {name: data for name, data in after.items() if not name.endswith(("-shm", "-wal"))} == {
         name: data for name, data in before.items() if not name.endswith(("-shm", "-wal"))
@@ -389,20 +387,11 @@ def test_a_bad_profile_has_no_standing_and_hides_no_other(workspace):
     assert standing(workspace, "late/user").head == 1
 
 
-def test_a_database_that_is_none_is_unreadable_and_damaged(tmp_path):
+def test_a_database_that_is_none_is_unreadable(tmp_path):
     made = make_audited(tmp_path, "store: sqlite:///memory.db\n")
     (tmp_path / "memory.db").write_bytes(b"no database " * 1000)
     found = survey(made)
-    assert (found.standings, len(found.unreadable), damages(made)) == ((), 4, 1)
-
-
-def test_damage_of_a_history_is_counted_and_a_change_from_outside_is_none(workspace):
-    workspace.add("neo", "one", category="work")
-    path = workspace.path("neo", "user")
-    path.write_text(path.read_text() + "§\ntwo\n")
-    assert damages(workspace) == 0
-    torn_journal(workspace)
-    assert damages(workspace) >= 1
+    assert (found.standings, len(found.unreadable)) == ((), 4)
 
 
 def test_a_profile_that_others_extend_and_that_has_no_files_is_no_trouble(tmp_path):

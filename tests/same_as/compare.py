@@ -63,24 +63,21 @@ Seen = list[tuple[str, str]]
 
 
 def differences(story: str, old: Seen, new: Seen) -> list[Difference]:
-    """Where two builds did not show the same, in order."""
+    """Where two builds did not show the same, in order; what only one of them did stands between what both did."""
     found = []
     plain_old, plain_new = Plain(), Plain()
-    for (label, before), (other, after) in zip(
-        *([(plain(label), text) for label, text in seen] for plain, seen in ((plain_old, old), (plain_new, new))),
-        strict=False,
-    ):
-        if label != other:
-            found.append(Difference(story, label, f"the new build went another way: {other}\n{after}"))
-            break
-        texts = plain_old(before), plain_new(after)
-        if texts[0] != texts[1]:
-            found.append(Difference(story, label, _diff(*texts)))
-    else:
-        for label, text in old[len(new) :]:
-            found.append(Difference(story, label, f"only the old build\n{text}"))
-        for label, text in new[len(old) :]:
-            found.append(Difference(story, label, f"only the new build\n{text}"))
+    labels = [[plain(label) for label, _ in seen] for plain, seen in ((plain_old, old), (plain_new, new))]
+    for kind, first, end, start, stop in difflib.SequenceMatcher(None, *labels, autojunk=False).get_opcodes():
+        if kind != "equal":
+            found += [Difference(story, labels[0][at], f"only the old build\n{old[at][1]}") for at in range(first, end)]
+            found += [
+                Difference(story, labels[1][at], f"only the new build\n{new[at][1]}") for at in range(start, stop)
+            ]
+            continue
+        for at in range(first, end):
+            texts = plain_old(old[at][1]), plain_new(new[at - first + start][1])
+            if texts[0] != texts[1]:
+                found.append(Difference(story, labels[0][at], _diff(*texts)))
     return found
 
 

@@ -248,10 +248,12 @@ class Client:
         return "\n".join([f"status {answer.status}", *map(_sorted_methods, shown), "", text])
 
     def _form(self, action: str, given: str) -> str:
-        """The first form of the newest page that goes to this address: its hidden fields, and what is given."""
+        """The first form of the newest page that goes to this address: its hidden fields, but for those that are given."""
         form = re.search(rf'(?s)<form[^>]*action="{action}[^>]*>(.*?)</form>', self._page)
         fields = re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)"', form[1]) if form else []
-        return urlencode([*fields, *parse_qsl(given)]) or "none=0"
+        chosen = parse_qsl(given)
+        names = {name for name, _ in chosen}
+        return urlencode([*(each for each in fields if each[0] not in names), *chosen]) or "none=0"
 
 
 def _sorted_methods(header: str) -> str:

@@ -348,6 +348,16 @@ def meant_tag(name: str, known: Collection[str]) -> str | None:
     return SLIPS.get(name) or nearest(name, known)
 
 
+_SURELY = 0.88
+"""How like a tag of the format a name is that is refused in its place (a difflib ratio)."""
+
+
+def slip_of_format(name: str) -> str | None:
+    """The tag of the format of which ``name``, which no root declares, is surely a slip, if it is one."""
+    tags = known_tags({})
+    return None if name in tags else SLIPS.get(name) or nearest(name, tags, _SURELY)
+
+
 _LONGEST_PATTERN = 100
 
 

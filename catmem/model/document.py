@@ -32,8 +32,10 @@ from catmem.text import (
 
 FORMAT_VERSION = 1
 
-# An entry that begins like this and has no tags was meant to have some: a wrong name, no blank, no closing bracket.
-_LOOKS_TAGGED = re.compile(r"(?:[-*+] )?\[(?:verified|created|expires|domain|source)(?:[_ -]?date)?\s*:", re.IGNORECASE)
+LOOKS_TAGGED = re.compile(
+    r"(?:[-*+] )?\[(?:verified|created|expires|domain|source)(?:[_ -]?date)?\s*(?:[:=]|\d{4}-\d)", re.IGNORECASE
+)
+"""An entry that begins like this and has no tags was meant to have some: a wrong name, no blank, no closing bracket."""
 
 TagValue = str | list[str]
 _DAYS: tuple[Literal["verified_date", "created", "expires"], ...] = ("verified_date", "created", "expires")
@@ -376,7 +378,7 @@ def _entry_problems(entry: Entry) -> Iterator[Problem]:
         yield Problem("entry-too-large", entry.start, entry.end, message)
     if entry.raw[0] not in "[-*+":
         return  # the rest is about tag blocks
-    if _LOOKS_TAGGED.match(entry.raw) and not entry.tags:
+    if LOOKS_TAGGED.match(entry.raw) and not entry.tags:
         message = "this looks like a tag block and is not one, so it is text: see docs/format.md for the form"
         yield Problem("malformed-tags", entry.start, entry.end, message)
     if not entry.body:

@@ -15,7 +15,7 @@ from catmem.config.access import targets_read
 from catmem.config.json_schema import nearest
 from catmem.config.profile import HERMES_LIMITS
 from catmem.errors import DriftError, EditError
-from catmem.model.document import Document, Entry, TagValue
+from catmem.model.document import LOOKS_TAGGED, Document, Entry, TagValue
 from catmem.model.edit import Edited, add_entry, move_entry, remove_entry, replace_entry, retag_entry
 from catmem.model.layout import is_shared, last_entries, shared_within, spans_of
 from catmem.names import UNCATEGORIZED
@@ -319,7 +319,7 @@ class _PlanDraft:
 
     def _remark_words(self, entry: Entry, body: str) -> None:
         """Say of a text that begins as tags do in a file that it is kept as words, and dates nothing."""
-        if block_size(body):
+        if block_size(body) or LOOKS_TAGGED.match(body):
             option = "" if self.policy.to_agent else " (--tag KEY=VALUE)"
             self._remark(entry, f"begins like tags, and is kept as words; give tags by name{option}")
 

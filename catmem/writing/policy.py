@@ -17,7 +17,7 @@ from catmem import clock
 from catmem.clock import read_date
 from catmem.config.access import Rights
 from catmem.config.config import Config, Taxonomy
-from catmem.config.json_schema import nearest, shown, suggestion, tag_faults
+from catmem.config.json_schema import nearest, shown, slip_of_format, suggestion, tag_faults
 from catmem.config.profile import Profile, limit_of
 from catmem.config.yamlfile import key_text
 from catmem.errors import CatmemError, EditError, UnknownNameError
@@ -165,6 +165,14 @@ class WritePolicy(Rights):
             if key == "verified_date" or (old is not None and (key == "created" or (key == "expires" and key in old))):
                 self.refuse_unverified(key)
         given = {key: value for key, value in tags.items() if value is not None}
+        for key in changed:
+            if key in given and key not in self.config.tag_schemas and (near := slip_of_format(key)):
+                raise EditError(
+                    f"the tag {key} is none of the format",
+                    code="bad_tag",
+                    key=f"tags.{key}",
+                    hint=f"Call it {near}, or declare {key} under tags in catmem.yaml.",
+                )
         for key, message in tag_faults(given, self.config.tag_schemas):
             raise EditError(
                 f"the tag {key[:_NAME_SHOWN]} does not fit: {message}",

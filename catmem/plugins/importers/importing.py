@@ -15,7 +15,7 @@ from typing import Any, Literal
 from catmem import clock
 from catmem.clock import read_date
 from catmem.config.config import Config
-from catmem.config.json_schema import known_tags, shown, suggestion, tag_faults
+from catmem.config.json_schema import known_tags, shown, slip_of_format, suggestion, tag_faults
 from catmem.errors import EditError, UnknownNameError
 from catmem.linting.renderers import mask_secrets
 from catmem.names import UNCATEGORIZED, slugify
@@ -252,6 +252,10 @@ class _Placing:
                 left_out.append(LeftOut(entry.place, key, value, "the tags of an entry have no room for it"))
             else:
                 tags[key] = value
+        slips = {key: near for key in tags if key not in known and (near := slip_of_format(key))}
+        left_out += [
+            LeftOut(entry.place, key, str(tags.pop(key)), f"{near} may be meant") for key, near in slips.items()
+        ]
         for key, message in tag_faults(tags, self.config.tag_schemas):
             left_out.append(LeftOut(entry.place, key, str(tags.pop(key, "")), message))
         for key in ("created", "verified_date"):

@@ -57,6 +57,22 @@ NOTED = {
         add("[expires: 2027-01-01] Rent is due."),
         f"'[expires: 2027-01-01] Rent is due.' {LIKE_TAGS} (--tag KEY=VALUE)",
     ),
+    **{
+        f"words like tags, with a slip: {text}": (add(text), f"{text!r} {LIKE_TAGS} (--tag KEY=VALUE)")
+        for text in (
+            "[Expires: 2027-01-01] Rent.",
+            "[expires:2027-01-01] Rent.",
+            "[expires: 2027-01-01]Rent.",
+            "[expires 2027-01-01] Rent.",
+            "[expires=2027-01-01] Rent.",
+            "[verified date: 2026-01-01] Rent.",
+            "[verified: 2026-01-01, domain: a Rent.",
+            "- [domain:finance] Rent.",
+            "[domain = finance] Rent.",
+            "[created_date: 2026-01-01]. Rent.",
+        )
+    },
+    "a link, a label and a word of a tag's name": (add("[source code](x) and [expires soon] Rent."), None),
     "words like tags, of an agent": (add("[mood: good] Rent.", actor="neo"), f"'[mood: good] Rent.' {LIKE_TAGS}"),
     "a category nearly called as one that the agent does not see": (add("more", category="pays", actor="neo"), None),
     "new words for what was verified": (reword("short", "long answers"), NEW_WORDS),
@@ -230,12 +246,11 @@ def test_of_entries_that_say_the_same_the_first_is_meant(workspace, write, after
 
 # --- tags that are slips ---
 
-SLIP = "the tag verifed_date is not declared and has no effect; verified_date may be meant"
 SLIPS = {
-    "verifed_date": SLIP,
-    "verified": SLIP.replace("verifed_date is", "verified is"),
-    "expire": SLIP.replace("verifed_date is", "expire is").replace("verified_date may", "expires may"),
+    "teams": "the tag teams is not declared and has no effect; team may be meant",
+    "domian": "the tag domian is not declared and has no effect; domain may be meant",
     "mood": None,
+    "course": "the tag course is not declared and has no effect; source may be meant",
     "team": None,
     "domain": None,
 }
@@ -257,3 +272,25 @@ def test_a_new_tag_that_is_nearly_a_known_one_is_written_and_noted(tagged, name,
     for written in (added, replaced):
         assert written.entries[0].tags.items() >= tags.items()
         assert [each for each in written.notes if "declared" in each] == ([] if note is None else [note])
+
+
+@pytest.mark.parametrize("actor", [None, "neo"])
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("verifed_date", "verified_date"), ("verified", "verified_date"), ("expire", "expires"), ("sources", "source")],
+)
+def test_a_new_tag_that_is_a_slip_of_one_of_the_format_is_refused(tagged, name, meant, actor):
+    for write in (
+        lambda: tagged.add("neo", "x", category="talk", tags={name: "2026-01-13"}, actor=actor),
+        lambda: tagged.replace("neo", "no calls", None, tags={name: "2026-01-13"}, actor=actor),
+    ):
+        with pytest.raises(EditError, match=f"the tag {name} is none of the format") as caught:
+            write()
+        assert (caught.value.code, caught.value.key) == ("bad_tag", f"tags.{name}")
+        assert caught.value.hint == f"Call it {meant}, or declare {name} under tags in catmem.yaml."
+
+
+def test_such_a_tag_that_is_there_stays_and_can_go(tagged):
+    put_bytes(tagged, "neo/user", "## Talk\n[expire: 2027-01-01] Rent.\n")
+    assert tagged.replace("neo", "Rent.", "Rent is due.").entries[0].tags == {"expire": "2027-01-01"}
+    assert tagged.replace("neo", "Rent is due.", None, tags={"expire": None}).entries[0].tags == {}

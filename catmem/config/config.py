@@ -122,9 +122,6 @@ def selector_fault(selector: str) -> tuple[str, str] | None:
 
 CONFIG_NAME = "catmem.yaml"
 
-DEFAULT_RECENCY_DAYS = 30
-"""Days after which a search lets a fact count 1/e of a new one, where the root does not say."""
-
 DEFAULT_CLOCK_SKEW = 3600
 """Seconds that the time of an envelope may lie before or after the time here."""
 
@@ -254,7 +251,7 @@ class Approval(NamedTuple):
 class Config:
     """The configuration of the folder ``root``; ``path`` is its ``catmem.yaml``, or ``None`` if it has none.
 
-    ``stale_after``, ``recency_days`` and ``domains`` (by domain) are in days, ``limits`` in characters by target.
+    ``stale_after`` and ``domains`` (by domain) are in days, ``limits`` in characters by target.
     ``semantic_alert`` is the share of common words below which a write needs to be confirmed, 0 for never. ``secrets``
     is what becomes of a write with a secret in it; prompts withhold it in any case.
     ``prompt``, ``tag_schemas``, ``server``, ``lint`` and ``sync`` are as the file says them; profiles merge ``prompt``
@@ -277,7 +274,6 @@ class Config:
     tag_schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     limits: Mapping[str, int] = field(default_factory=dict)
     stale_after: int = DEFAULT_STALE_AFTER
-    recency_days: int = DEFAULT_RECENCY_DAYS
     domains: Mapping[str, int] = field(default_factory=dict)
     prompt: Mapping[str, Any] = field(default_factory=dict)
     signing: Signing = field(default_factory=Signing)
@@ -404,7 +400,6 @@ def _config(root: Path, source: YamlFile) -> Config:
         taxonomy=declared,
         tag_schemas=data.get("tags", {}),
         stale_after=days(data["stale_after"]) if "stale_after" in data else DEFAULT_STALE_AFTER,
-        recency_days=data.get("search", {}).get("recency_days", DEFAULT_RECENCY_DAYS),
         semantic_alert=data.get("semantic_alert", 0),
         domains={name: days(said["stale_after"]) for name, said in domains.items() if "stale_after" in said},
         signing=_signing(source, data.get("signing", {})),

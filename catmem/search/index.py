@@ -197,12 +197,16 @@ def matches(query: Query, sources: Sequence[SearchSource]) -> list[Match]:
     ]
 
 
-def ranked(found: Iterable[tuple[Match, int]], *, as_of: int, recency_days: float) -> list[tuple[Match, float]]:
+_RECENCY_DAYS = 30
+"""Days in which what a new fact counts more falls to 1/e."""
+
+
+def ranked(found: Iterable[tuple[Match, int]], *, as_of: int) -> list[tuple[Match, float]]:
     """The matches with their scores, the best first: the text score, of which great age leaves a half."""
     # With each match comes the day that dates it, as an ordinal like `as_of`; one in the future counts as that, and
     # 0 is long ago. Of equal scores the newer is first, then the one that stands first.
     ages = [(match, day, max(0, as_of - day)) for match, day in found]
-    rows = [(-match.text * (1 + exp(-age / recency_days)) / 2, -day, match) for match, day, age in ages]
+    rows = [(-match.text * (1 + exp(-age / _RECENCY_DAYS)) / 2, -day, match) for match, day, age in ages]
     return [(match, -key) for key, _, match in sorted(rows)]
 
 

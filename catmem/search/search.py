@@ -109,7 +109,7 @@ def search(
     if states is not None:
         ages = looked.freshness(found)
         found = [each for each in found if ages[each].state in states]
-    best = ranked(looked.dated(found), as_of=looked.as_of.toordinal(), recency_days=workspace.config.recency_days)
+    best = ranked(looked.dated(found), as_of=looked.as_of.toordinal())
     best = best[offset : None if limit is None else offset + limit]
     return Searched(looked.shown(best), len(found))
 

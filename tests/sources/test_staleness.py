@@ -305,9 +305,7 @@ def test_a_review_asks_one_by_one_and_the_next_asks_what_is_due_then(memory):
 # --- search ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("setting", "constant"), [("", 30), ("search: {recency_days: 90}\n", 90)])
-def test_rank_is_text_times_recency(memory, setting, constant):
-    memory.configure("version: 1\n", f"version: 1\n{setting}")
+def test_rank_is_text_times_recency(memory):
     texts = ("The office {:02}.", "The office {:02} of a house with many other rooms and no view.")
     memory.write(*(entry(text.format(days), verified_date=ago(days)) for text in texts for days in (30, 0, 60)))
     found = memory.data("search", "-p", "orchestrator", "office")["entries"]
@@ -315,8 +313,8 @@ def test_rank_is_text_times_recency(memory, setting, constant):
     near, far = ([scores[text.format(days)] for days in (0, 30, 60)] for text in texts)
     assert near[0] > 1.1 * far[0]
     for best, second, third in (near, far):
-        assert second / best == pytest.approx((1 + math.exp(-30 / constant)) / 2)
-        assert third / best == pytest.approx((1 + math.exp(-60 / constant)) / 2)
+        assert second / best == pytest.approx((1 + math.exp(-30 / 30)) / 2)
+        assert third / best == pytest.approx((1 + math.exp(-60 / 30)) / 2)
     assert [each["score"] for each in found] == sorted(scores.values(), reverse=True)
 
 

@@ -256,7 +256,7 @@ def ranking(query: str, *texts: str, categories=None, days=None) -> list[str]:
         return sources[match.source].index.facts(match.piece).entry.body
 
     found = [(match, DAY - (days or {}).get(body(match), 0)) for match in matches(parse_query(query), sources)]
-    return [body(match) for match, _ in ranked(found, as_of=DAY, recency_days=30)]
+    return [body(match) for match, _ in ranked(found, as_of=DAY)]
 
 
 def entries(*bodies: str) -> str:

@@ -309,9 +309,9 @@ def _first_fault(changed: ChangedEntries, policy: WritePolicy) -> EditError | No
         known = None if old is not None else policy.day_before(new.tags, new.body)
         if known is not None and first is None:
             first = EditError(
-                f"these words were there before, since {known}, and are no younger now",
+                f"these words were there before, {f'since {known}' if known else 'undated'}, and are no younger now",
                 code="bad_date",
-                hint=f"Give created: {known}, or leave it out.",
+                hint=f"Give created: {known}, or leave it out." if known else "Leave created out.",
             )
     return first
 

@@ -248,7 +248,7 @@ class _Search:
         return shown
 
     def dated(self, found: Sequence[Match]) -> list[tuple[Match, int]]:
-        """Each with the day that dates it, as an ordinal: its own, else that on which the journal saw it; else 0."""
+        """Each with the day that dates it, as an ordinal: its own, else that on which catmem wrote it; else 0."""
         as_of = self.as_of.toordinal()
         days: dict[Match, int] = {}
         for match in found:
@@ -257,7 +257,7 @@ class _Search:
         undated = [match for match in found if match not in days]
         ages = self.freshness(undated)
         for match in undated:
-            # That a fact has had its day, or that its file was written, does not say how old it is.
+            # That a fact has had its day does not say how old it is.
             if (day := ages[match].day) is not None and ages[match].basis == "first_seen":
                 days[match] = day.toordinal()
         return [(match, days.get(match, 0)) for match in found]

@@ -100,7 +100,7 @@ class SeedPlan(ChangePlan):
     lock_data: bytes = field(repr=False, compare=False)
     lock: SeedLock = field(repr=False, compare=False)
     read: Mapping[str, Snapshot] = field(repr=False, compare=False)
-    clocks: Mapping[str, Mapping[str, list[str]]] = field(repr=False, compare=False)
+    clocks: Mapping[str, Mapping[str, str | None]] = field(repr=False, compare=False)
 
     @property
     def targets(self) -> tuple[str, ...]:

@@ -160,9 +160,9 @@ class _Planning:
             clocks=self._clocks(files),
         )
 
-    def _clocks(self, files: Iterable[FilePlan]) -> dict[str, Mapping[str, list[str]]]:
+    def _clocks(self, files: Iterable[FilePlan]) -> dict[str, Mapping[str, str | None]]:
         """How old the entries without a date of their own are: a copy is as old as what it is a copy of."""
-        clocks: dict[str, Mapping[str, list[str]]] = {}
+        clocks: dict[str, Mapping[str, str | None]] = {}
         changed = [each for each in files if each.changes]
         for source in {each.source for each in changed}:
             targets = [each.target for each in changed if each.source == source]

@@ -1,8 +1,8 @@
 """How old a fact is: fresh, stale, expired or unverified, by its own dates and nothing else.
 
 Its age counts from its ``verified_date``, else from its ``created``; without either it is *unverified*. Only a date in
-the file moves a clock: reading, searching and prompting do not. What else could date a fact (a file's mtime) differs
-from clone to clone, so a prompt knows nothing of it. Search and review take the day that the journal or the file gives
+the file moves a clock: reading, searching and prompting do not. A journal differs from
+clone to clone, so a prompt knows nothing of it. Search and review take the day on which catmem wrote the fact first
 (``lineage.freshness_of``); the fact stays unverified, and then it has an age.
 """
 
@@ -19,7 +19,7 @@ from catmem.model.document import Entry, TagValue
 
 State = Literal["fresh", "stale", "expired", "unverified"]
 
-Basis = Literal["verified_date", "created", "expires", "first_seen", "file_time"]
+Basis = Literal["verified_date", "created", "expires", "first_seen"]
 
 DATED_BY: tuple[Literal["verified_date", "created"], ...] = ("verified_date", "created")
 """The tags that are a fact's own clock, the first that it has."""
@@ -31,8 +31,8 @@ VERIFY_FIRST = "Verify every fact that is not fresh against its source before re
 class Freshness(NamedTuple):
     """The state of a fact on a day, and the date that decides it.
 
-    ``basis`` is the tag that ``day`` comes from. Of an unverified fact it is ``first_seen``, the day on which the
-    journal first saw it, or ``file_time``, that of the file's last change; both are ``None`` for one without any.
+    ``basis`` is the tag that ``day`` comes from. Of an unverified fact it is ``first_seen``, the day on which catmem
+    wrote it first; both are ``None`` for one without any.
     """
 
     state: State

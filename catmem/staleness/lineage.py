@@ -2,13 +2,12 @@
 
 One walk over the revisions (``steps``) says in which entries each differs from the one before, and ``origins`` which
 entry became which. What a reader may not see has no part in its answers. What is taken out and comes back is as old as
-it was; new words take over the moment of those that they come from. A fact is as old as it was verified, created, first
-seen by the journal, or as its file; a date in the future dates nothing.
+it was; new words take over the moment of those that they come from. A fact is as old as it was verified, created, or
+first written by catmem; a date in the future dates nothing, nor does what another program wrote.
 """
 
 from __future__ import annotations
 
-import os
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cache, partial
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from catmem import clock
 from catmem.clock import read_date
@@ -29,10 +28,8 @@ from catmem.model.pairing import pair_entries
 from catmem.names import TARGETS, is_declared, parts_of
 from catmem.staleness.freshness import DATED_BY, UNVERIFIED, Freshness, freshness, is_ahead
 from catmem.store.contract import DECISION, EXTERNAL, Revision, Store, writer_of
-from catmem.store.files.external_changes import FILE_TIME, file_time_note
 from catmem.syntax.scan import rescan, touched_region
 from catmem.text import equal_ends
-from catmem.workspace.stores import locate
 from catmem.writing.matching import entries_holding, no_match, parse_for_write, refuse_empty
 
 if TYPE_CHECKING:
@@ -87,7 +84,7 @@ def _changed(old: str, new: str) -> tuple[int, int]:
 
 
 CLOCKS = "clocks"
-"""In the note of a revision: moments that some of its entries bring from another entity, by ``body_key``."""
+"""In the note of a revision: since when catmem has those entries that come from another entity, by ``body_key``."""
 
 KEPT = 100_000
 """Bodies that the histories of a root know together, beyond those of the history that was asked last."""
@@ -96,20 +93,14 @@ _FEW = 100
 """Up to so many new revisions are read one by one; for more it is quicker to go through all."""
 
 
-class Moment(NamedTuple):
-    """What dates an entry: a moment, UTC as records say it, and whether it is when it was seen or the file's time."""
-
-    basis: Literal["first_seen", "file_time"]
-    time: str
-
-
 class Known(NamedTuple):
-    """What is known of one body: what dates it, the days that its tags gave last, and all who wrote it or its tags.
+    """What is known of one body: since when, the days that its tags gave last, and all who wrote it or its tags.
 
+    ``since`` is when catmem wrote it first, UTC as records say it; ``None`` for what another program wrote.
     ``by_another``: another program did, after the history began.
     """
 
-    moment: Moment
+    since: str | None
     days: tuple[date, ...] = ()
     writers: frozenset[str] = frozenset()
     by_another: bool = False
@@ -135,17 +126,17 @@ class EntryHistory:
         self.document: Document | None = None
         self._branches: OnBranches = {}
 
-    def moments(self, document: Document, entries: Sequence[Entry]) -> dict[int, Moment]:
-        """The moment of each of some entries, by start; without those that no revision has and that come from none."""
+    def since(self, document: Document, entries: Sequence[Entry]) -> dict[int, str | None]:
+        """Since when catmem has each of some entries, by start; none that no revision has and that come from none."""
         # `document` is what the file says now. It may be newer than the last revision.
         keys = {entry.start: body_key(entry.body) for entry in entries}
-        found = {start: self.known[key].moment for start, key in keys.items() if key in self.known}
+        found = {start: self.known[key].since for start, key in keys.items() if key in self.known}
         if len(found) < len(keys) and self.document is not None:
             changed = self._visible(differing(self.document, document))
             for start, origin in origins(changed, keys.keys() - found.keys()).items():
                 older = self.known.get(body_key(origin.body))
                 if older is not None:
-                    found[start] = older.moment
+                    found[start] = older.since
         return found
 
     def writers(self, body: str) -> frozenset[str]:
@@ -183,12 +174,14 @@ class EntryHistory:
         come_from = origins(changed, fresh, reworded(revision)) if changed.old else {}
         for start, key in fresh.items():
             older = self.known.get(body_key(come_from[start].body)) if start in come_from else None
-            noted = revision.note.get(CLOCKS, {}).get(key)
+            noted: str | None = revision.note.get(CLOCKS, {}).get(key, revision.timestamp)
             if older is not None:
-                moment = older.moment
+                since = older.since
+            elif noted is None or revision.agent == EXTERNAL:
+                since = None
             else:
-                moment = Moment(*noted) if noted and noted[1] <= revision.timestamp else _moment(revision)
-            self.known.setdefault(key, Known(moment))
+                since = min(noted, revision.timestamp)
+            self.known.setdefault(key, Known(since))
 
     def _credit_writers(self, revision: Revision, changed: Differing, after: Document) -> None:
         """Note whose the bodies are that a revision wrote, or whose tags it changed; a move is on both sides."""
@@ -243,7 +236,7 @@ class EntryHistories:
             found = followed(store, entity, kept, parse)
         except CatmemError as error:
             why = f"the history of {entity} cannot be read ({error})"
-            self.notes[entity] = f"{why}, so what has no date of its own is as old as the file"
+            self.notes[entity] = f"{why}, so what has no date of its own has none"
             return [EntryHistory(rights) for rights in readers]
         self.notes.pop(entity, None)
         with self._lock:
@@ -349,14 +342,6 @@ def _days(entry: Entry) -> tuple[date, ...]:
 def reworded(revision: Revision, action: str = "replace") -> frozenset[str]:
     """The ids of entries that a revision says to have replaced others, or to have another ``action``."""
     return frozenset(str(each.get("id")) for each in revision.note.get("actions", ()) if each.get("action") == action)
-
-
-def _moment(revision: Revision) -> Moment:
-    """What dates the entries that a revision brings: an external writer's are as old as the file was that held them."""
-    written = revision.note.get(FILE_TIME)
-    if revision.agent == EXTERNAL and isinstance(written, str) and written <= revision.timestamp:
-        return Moment("file_time", written)
-    return Moment("first_seen", revision.timestamp)
 
 
 _COMPARED = 1_000_000
@@ -536,7 +521,7 @@ def _next(
     )
 
 
-# --- how old facts are by four clocks -------------------------------------------------------------------------------
+# --- how old facts are by three clocks ------------------------------------------------------------------------------
 
 
 def freshness_of(  # noqa: PLR0913 - whose entries of what, who asks, and the day
@@ -557,16 +542,11 @@ def freshness_of(  # noqa: PLR0913 - whose entries of what, who asks, and the da
     if not undated:
         return found
     (history,) = histories_of(workspace, entity, [reader])
-    moments, since = history.moments(document, undated), cache(partial(_unverified_since, as_of=as_of))
-    by_file = since(_file_moment(workspace, entity))
-
-    def age(entry: Entry, own: Freshness) -> Freshness:
-        if own.day is not None:
-            return own
-        seen = since(moments.get(entry.start))
-        return by_file if seen.day is None else seen
-
-    return [age(entry, own) for entry, own in zip(entries, found, strict=True)]
+    since, unverified = history.since(document, undated), cache(partial(_unverified_since, as_of=as_of))
+    return [
+        unverified(since.get(entry.start)) if own.day is None else own
+        for entry, own in zip(entries, found, strict=True)
+    ]
 
 
 def notes_of(workspace: Root) -> tuple[str, ...]:
@@ -576,33 +556,31 @@ def notes_of(workspace: Root) -> tuple[str, ...]:
 
 def clocks_of(
     workspace: Root, entity: str, document: Document, entries: Sequence[Entry], readers: Sequence[Profile | None]
-) -> list[dict[str, list[str]]]:
+) -> list[dict[str, str | None]]:
     """The clocks of entries of an entity, to go into the note (``CLOCKS``) of the write that copies them elsewhere."""
     # So that the copy of an entry without a date is as old as the entry is. For each profile that gets copies they are
-    # worked out from what it may see, and hold nothing else. Those that no revision has are as old as the file.
-    written = _file_moment(workspace, entity)
-    clocks: list[dict[str, list[str]]] = []
+    # worked out from what it may see, and hold nothing else.
+    clocks: list[dict[str, str | None]] = []
     for history in histories_of(workspace, entity, readers):
         seen = history.rights.filter_visible(entries)
-        moments = history.moments(document, seen)
-        dated = [(entry, moments.get(entry.start, written)) for entry in seen]
-        clocks.append({body_key(entry.body): list(moment) for entry, moment in dated if moment is not None})
+        since = history.since(document, seen)
+        clocks.append({body_key(entry.body): since.get(entry.start) for entry in seen})
     return clocks
 
 
-def known_since(workspace: Root, owner: str, actor: Profile | None, body: str) -> date | None:
+def known_days(workspace: Root, owner: str, actor: Profile | None, body: str) -> list[date | None]:
     """The day that dated some words when a file of ``owner`` last had them, by their tags then, else by the journal."""
-    # `None` for words that neither file ever had, and where the history cannot be read. For an actor who may not
-    # verify: to take an entry out and put it back, here or in the other file, must not make it young. Only what the
-    # actor may be shown counts, or a date would tell of a text that is hidden. A day in the future dates nothing.
+    # One for each file that ever had the words; `None` where nothing dated them. For an actor who may not verify: to
+    # take an entry out and put it back, here or in the other file, must not make it young. Only what the actor may be
+    # shown counts, or a date would tell of a text that is hidden. A day in the future dates nothing.
     days: list[date | None] = []
     for target in TARGETS:
         (history,) = histories_of(workspace, f"{owner}/{target}", [actor])
         known = history.known.get(body_key(body))
         if known is not None:
             past = [day for day in known.days if not is_ahead(day, clock.today())]
-            days.append(min(past) if past else _day(known.moment))
-    return min((day for day in days if day is not None), default=None)
+            days.append(min(past) if past else _day(known.since))
+    return days
 
 
 def histories_of(workspace: Root, entity: str, readers: Sequence[Profile | None]) -> list[EntryHistory]:
@@ -613,25 +591,15 @@ def histories_of(workspace: Root, entity: str, readers: Sequence[Profile | None]
     return histories.histories(workspace.store, taxonomy.parse, entity, rights)
 
 
-def _unverified_since(moment: Moment | None, as_of: date) -> Freshness:
+def _unverified_since(moment: str | None, as_of: date) -> Freshness:
     """The age of a fact without a date of its own on a day; none by a moment after it."""
-    day = None if moment is None else _day(moment)
-    return UNVERIFIED if moment is None or day is None or day > as_of else Freshness("unverified", moment.basis, day)
+    day = _day(moment)
+    return UNVERIFIED if day is None or day > as_of else Freshness("unverified", "first_seen", day)
 
 
-def _file_moment(workspace: Root, entity: str) -> Moment | None:
-    """The moment of the file's last change, UTC, as notes tell it; ``None`` where there is no file."""
-    try:
-        status = os.stat(locate(workspace.config, workspace.profile, entity).path, follow_symlinks=False)  # noqa: PTH116
-    except OSError:
-        return None  # not there
-    written = file_time_note(status.st_mtime_ns).get(FILE_TIME)
-    return None if written is None else Moment("file_time", written)
-
-
-def _day(moment: Moment) -> date | None:
+def _day(moment: str | None) -> date | None:
     """The day of a moment where the person is; ``None`` for what is no moment."""
     try:
-        return datetime.fromisoformat(moment.time).astimezone().date()
+        return None if moment is None else datetime.fromisoformat(moment).astimezone().date()
     except (ValueError, OverflowError):
         return None

@@ -49,7 +49,7 @@ _ORDER: tuple[DueState, ...] = ("expired", "future", "unverified", "stale")
 
 @dataclass(frozen=True, slots=True)
 class Due(SeenEntry):
-    """A fact that a person should look at, and its ``freshness`` by the four clocks; ``stale_after`` is in days.
+    """A fact that a person should look at, and its ``freshness`` by the three clocks; ``stale_after`` is in days.
 
     ``future`` are the tags that hold a date after the day of the review, with that date. ``why`` says it in words.
     """
@@ -123,7 +123,6 @@ _AGES = {
     "created": "stale: created",
     "expires": "expired",
     "first_seen": "unverified: first seen",
-    "file_time": "unverified: in a file of",
 }
 
 

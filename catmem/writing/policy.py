@@ -67,21 +67,29 @@ class WritePolicy(Rights):
         return self.actor is not None
 
     def day_before(self, tags: Mapping[str, TagValue], body: str) -> str | None:
-        """The day that words had which come back, if their ``created`` is later and the actor may not verify."""
+        """The day that words had which come back, if their ``created`` is later and the actor may not verify.
+
+        Empty where nothing dated them.
+        """
         created = read_date(tags.get("created"))
         if created is None or self.may_verify:
             return None
-        from catmem.staleness.lineage import known_since
+        from catmem.staleness.lineage import known_days
 
-        known = known_since(self.root, self.owner.name, self.actor, body)
-        return known.isoformat() if known is not None and known < created else None
+        days = known_days(self.root, self.owner.name, self.actor, body)
+        known = min((day for day in days if day is not None), default=None)
+        if known is None:
+            return "" if days else None
+        return known.isoformat() if known < created else None
 
     def dated(self, tags: Mapping[str, TagValue], body: str, day: str | None) -> dict[str, TagValue]:
         """The tags of new words, ``created`` on a ``day`` if they say none; what comes back is as old as it was."""
         if day is not None and "created" not in tags:
             tags = {"created": day, **tags}
         known = self.day_before(tags, body)
-        return {**tags, "created": known} if known is not None else {**tags}
+        if known == "":
+            return {key: value for key, value in tags.items() if key != "created"}
+        return {**tags} if known is None else {**tags, "created": known}
 
     def reworded(self, tags: Mapping[str, TagValue], old: Mapping[str, TagValue], body: str) -> dict[str, TagValue]:
         """The tags of an entry with new words: the verification of the old ones is gone."""

@@ -154,7 +154,7 @@ def words(value: str) -> str:
 def basis(freshness: Freshness) -> str:
     """Where the date of a fact comes from, as words that stand between its state and that date."""
     # No fact is judged by a day on which it will expire.
-    said = {"verified_date": "verified", "expires": "on", "file_time": "in a file of"}
+    said = {"verified_date": "verified", "expires": "on"}
     return said.get(freshness.basis or "", words(freshness.basis or ""))
 
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
-from catmem.clock import timestamp
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, CatmemError
 from catmem.store.contract import EXTERNAL, MergeFunction
@@ -39,22 +37,6 @@ if TYPE_CHECKING:
 
 _MOST_QUIET = 1024
 """Of so many files at most is known that no program wrote to them; then all are looked at anew."""
-
-FILE_TIME = "mtime"
-"""In the note of a record of an external writer's bytes: when the file that held them was last written, UTC."""
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def file_time_note(mtime_ns: int | None) -> dict[str, str]:
-    """The note for a file with this mtime; empty for no file, and for a time that is no date."""
-    if mtime_ns is None:
-        return {}
-    try:
-        return {FILE_TIME: timestamp(_EPOCH + timedelta(microseconds=mtime_ns // 1000))}
-    except OverflowError:
-        return {}
-
 
 MERGE_WITH = "merge_with"
 """In the note of an external writer's record: the revision that it is still to be merged with."""
@@ -92,7 +74,6 @@ class ExternalWriters:
         if sight.data == self._data(visible):
             return visible
         note = {} if waiting is None else {STILL_TO_MERGE: waiting.revision}
-        note |= file_time_note(sight.mtime_ns)
         return self._append("adopt", sight.data, visible.revision if visible else "0", note=note)
 
     def _data(self, record: Record | None) -> bytes:
@@ -147,9 +128,7 @@ class ExternalWriters:
             self._states.get((external.sequence, external.was.digest), external.parent),
             late_of=external.sequence if external.state else None,
             state=external.state,
-            note={MERGE_WITH: visible.revision}
-            | ({AFTER_STOP: 1} if external.doubtful else {})
-            | file_time_note(external.state.mtime_ns if external.state else None),
+            note={MERGE_WITH: visible.revision} | ({AFTER_STOP: 1} if external.doubtful else {}),
         )
         if external.state:
             self._states[external.sequence, external.state.digest] = theirs.revision
@@ -173,8 +152,8 @@ class ExternalWriters:
     def adopt_over(self, sight: ObservedFile, base: Record | None, recorded: Record) -> Record:
         """Record bytes that stand in the file where ``recorded`` should, and were made from ``base``; join the two."""
         parent = base.revision if base else "0"
-        note = {MERGE_WITH: recorded.revision} | file_time_note(sight.mtime_ns)
-        return self.join(self._append("adopt", sight.data, parent, note=note), recorded)
+        theirs = self._append("adopt", sight.data, parent, note={MERGE_WITH: recorded.revision})
+        return self.join(theirs, recorded)
 
     def join(self, theirs: Record, visible: Record) -> Record:
         """Merge the recorded bytes of ``theirs`` into the visible file, and return the record of the result.

@@ -20,7 +20,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DamagedError, StoreError, UnreadableError
 from catmem.files import read_bounded
 from catmem.store.contract import EXTERNAL, SIDECAR, Fault, Feature, FolderReport, MergeFunction
-from catmem.store.files.external_changes import ExternalWriters, file_time_note
+from catmem.store.files.external_changes import ExternalWriters
 from catmem.store.files.folder import Folder, Place
 from catmem.store.files.journal import Journal, last_numbers
 from catmem.store.files.publication import Publication
@@ -266,10 +266,9 @@ def _with_new_journal(folder: Folder, places: Sequence[Place]) -> list[str]:
 def _record_as_it_is(folder: Folder, journal: Journal, name: str, revision: str) -> None:
     """Record what a file holds as an external writer's revision: a repair cannot tell who wrote it."""
     try:
-        written = file_time_note(folder.system.look(name, folder=folder.descriptor).st_mtime_ns)
         data = read_file(folder.system, name, folder.descriptor)
     except OSError:
-        written, data = {}, b""  # what is not there, or no file, the next write to it tells
+        data = b""  # what is not there, or no file, the next write to it tells
     draft = RecordDraft(
         file=name,
         op="adopt",
@@ -277,7 +276,7 @@ def _record_as_it_is(folder: Folder, journal: Journal, name: str, revision: str)
         revision=revision,
         parents=(),
         op_id=folder.system.token(),
-        note={"begins": "anew", **written},
+        note={"begins": "anew"},
         publishes=False,
     )
     journal.append(draft, data[:MAX_FILE_BYTES])

@@ -53,11 +53,6 @@ class ObservedFile:
         """Whether there was no file."""
         return self.descriptor is None
 
-    @property
-    def mtime_ns(self) -> int | None:
-        """When the file was last written; ``None`` where there was no file."""
-        return None if self.status is None else self.status.st_mtime_ns
-
     def still_stands(self, folder: int, name: str) -> bool:
         """Whether the name still stands for this file, and no program wants to write to it."""
         try:

@@ -70,12 +70,12 @@ def test_a_fact_without_any_clock_is_older_than_all_that_have_one(workspace):
     assert [each.score for each in unverified] == [each.score for each in found[2:]]
 
 
-def test_the_time_of_its_file_makes_no_fact_new(workspace, tmp_path):
+def test_what_another_program_wrote_counts_as_old(workspace, tmp_path):
     put(tmp_path / "homes/neo/USER.md", "## Talk\ntea one\n§\n[verified_date: 2026-01-01] tea two\n")
     found = Workspace.open(tmp_path).search("neo", "tea", target="user")
     assert [(each.entry.body, each.freshness.basis) for each in found] == [
         ("tea two", "verified_date"),
-        ("tea one", "file_time"),
+        ("tea one", None),
     ]
 
 

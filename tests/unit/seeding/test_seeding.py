@@ -409,8 +409,8 @@ def test_a_copy_without_a_date_and_the_copy_of_it_are_as_old_as_the_fact(tmp_pat
     seed(workspace, "pal", source="neo")
     for entity in ("neo/user", "pal/user"):
         assert workspace.store.head(entity).note[CLOCKS] == {
-            body_key("Likes tea."): ["first_seen", first],
-            body_key("And milk."): ["first_seen", second],
+            body_key("Likes tea."): first,
+            body_key("And milk."): second,
         }
 
 

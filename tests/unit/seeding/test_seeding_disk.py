@@ -8,14 +8,13 @@ import subprocess
 import sys
 import tempfile
 import threading
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from catmem.errors import BusyError
 from catmem.seeding import lockfile as seedfile
-from catmem.staleness.lineage import CLOCKS, body_key
+from catmem.staleness.lineage import CLOCKS, body_key, freshness_of
 from catmem.workspace.purging import purge
 from catmem.workspace.root import caller_name
 from catmem.workspace.upkeep import fsck
@@ -245,15 +244,20 @@ def test_what_another_program_wrote_into_the_source_is_said_before_it_is_handed_
 
 
 def test_a_copy_of_what_was_reworded_by_hand_is_as_old_as_the_fact(place, opened):
-    moment = datetime(2026, 1, 10, 12, tzinfo=UTC).timestamp()
-    os.utime(user(place, "boss"), (moment, moment))
-    opened(place).add("boss", "begins the history", category="talk")
-    by_hand = user(place, "boss").read_text(encoding="utf-8").replace("Likes tea.", "Likes green tea.")
+    opened(place).add("boss", "Likes mate.", category="talk", tags={"created": None})
+    written = opened(place).store.head("boss/user").timestamp
+    by_hand = user(place, "boss").read_text(encoding="utf-8").replace("Likes mate.", "Likes green mate.")
     user(place, "boss").write_text(by_hand, encoding="utf-8")
     workspace = opened(place)
     seed(workspace, "neo")
     clocks = workspace.store.head("neo/user").note[CLOCKS]
-    assert clocks[body_key("Likes green tea.")] == ["file_time", "2026-01-10T12:00:00.000000Z"]
+    assert clocks[body_key("Likes green mate.")] == written
+    assert clocks[body_key("Likes tea.")] is None  # which another program wrote, before the history began
+    document = workspace.read("neo").document
+    ages = freshness_of(
+        workspace, workspace.profile("neo"), "neo/user", document, document.entries, as_of=DAY, reader=None
+    )
+    assert "Likes tea." in [e.body for e, age in zip(document.entries, ages, strict=True) if age.day is None]
 
 
 def test_an_editor_that_writes_all_the_time_loses_nothing(place, opened):

@@ -1,14 +1,14 @@
-"""The four clocks of a fact: verified, created, first seen by the journal, the time of the file."""
+"""The three clocks of a fact: verified, created, first written by catmem."""
 
-import os
 import threading
-from datetime import date, datetime
+from datetime import date
 
 import pytest
 
 from catmem.clock import today
 from catmem.staleness import lineage
 from catmem.staleness.lineage import freshness_of, notes_of
+from catmem.store.contract import Change
 from catmem.store.files.file_store import FileStore
 from catmem.store.files.journal import Journal
 from catmem.workspace.formatting import plan_migrated, write_migrated
@@ -35,30 +35,28 @@ def aging(tmp_path):
 
 @pytest.fixture
 def legacy(aging):
-    """A file of 10 January that catmem never wrote."""
-    aging.outsider(OLD, "2026-01-10")
+    """A file that catmem wrote on 10 January."""
+    aging.on("2026-01-10").store.commit("neo/user", None, lambda _: OLD.encode(), Change())
     return aging
 
 
 TEN = "no calls before ten"
 TABS = "two spaces, no tabs"
-JANUARY = ("file_time", "2026-01-10")
+JANUARY, UNDATED = ("first_seen", "2026-01-10"), (None, None)
 
 
-def test_without_a_journal_the_file_dates_what_has_no_date_of_its_own(legacy):
+def test_the_first_write_of_catmem_dates_what_has_no_date_of_its_own(legacy):
     assert legacy.clocks() == {TEN: JANUARY, "has a date": ("created", "2026-02-02"), TABS: JANUARY}
 
 
-def test_adoption_keeps_the_time_of_the_file(legacy):
-    legacy.on("2026-03-01").verify("neo", "has a date", as_of=date(2026, 3, 1))
-    assert legacy.clocks()[TEN] == JANUARY
-    assert legacy.clocks()["has a date"] == ("verified_date", "2026-03-01")
-
-
-def test_a_file_time_after_its_adoption_counts_as_the_day_of_the_adoption(aging):
-    aging.outsider(OLD, "2026-09-09")
-    aging.on("2026-03-01").add("neo", "new", category="talk")
-    assert aging.clocks()[TEN] == ("first_seen", "2026-03-01")
+def test_what_another_program_wrote_has_no_date_recorded_or_not(aging):
+    aging.outsider(OLD, "2026-01-10")
+    found = {TEN: UNDATED, "has a date": ("created", "2026-02-02"), TABS: UNDATED}
+    assert aging.clocks() == found
+    aging.on("2026-03-01").verify("neo", "has a date", as_of=date(2026, 3, 1))
+    assert aging.clocks() == found | {"has a date": ("verified_date", "2026-03-01")}
+    aging.on("2026-04-01").replace("neo", TEN, "no calls before ten, ever")
+    assert aging.clocks()["no calls before ten, ever"] == UNDATED
 
 
 def test_an_addition_without_a_date_is_as_old_as_its_record(legacy):
@@ -111,18 +109,18 @@ def test_new_words_by_hand_keep_the_clock_if_half_of_them_are_the_old_ones(legac
     assert legacy.clocks()["no calls before eleven"] == JANUARY
 
 
-def test_what_somebody_else_adds_is_as_old_as_the_file_they_wrote_recorded_or_not(legacy):
+def test_what_somebody_else_adds_dates_neither_itself_nor_the_others(legacy):
     legacy.on("2026-04-01").add("neo", "x", category="talk")
     legacy.outsider(legacy.path.read_text() + "§\nby hand\n", "2026-05-01")
-    assert legacy.clocks()["by hand"] == ("file_time", "2026-05-01")
-    assert legacy.clocks()[TEN] == JANUARY
-    legacy.on("2026-06-01").add("neo", "y", category="talk")
-    assert legacy.clocks()["by hand"] == ("file_time", "2026-05-01")
-    assert legacy.clocks()[TEN] == JANUARY
+    for _ in "before", "after it is recorded":
+        assert legacy.clocks()["by hand"] == UNDATED
+        assert legacy.clocks()[TEN] == JANUARY
+        legacy.on("2026-06-01").add("neo", "y", category="talk")
 
 
 def test_a_migration_does_not_make_facts_young(aging):
-    aging.outsider("[rules] two spaces\n§\n[talk] no calls\n§\n[talk] in English\n", "2026-01-10")
+    text = b"[rules] two spaces\n\xc2\xa7\n[talk] no calls\n\xc2\xa7\n[talk] in English\n"
+    aging.on("2026-01-10").store.commit("neo/user", None, lambda _: text, Change())
     (aging.folder / "catmem.yaml").write_text("taxonomy: {categories: {talk: {}, rules: {}}}\n", encoding="utf-8")
     workspace = aging.on("2026-03-01")
     write_migrated(workspace, plan_migrated(workspace, aging.path))
@@ -153,28 +151,20 @@ def test_the_parts_of_a_fact_are_as_old_as_the_whole(legacy):
     ],
 )
 def test_a_date_that_is_none_or_in_the_future_dates_nothing(aging, tags, clock):
-    aging.outsider(f"[{tags}] a fact\n", "2026-01-10")
+    data = f"[{tags}] a fact\n".encode()
+    aging.on("2026-01-10").store.commit("neo/user", None, lambda _: data, Change())
     assert aging.clocks()["a fact"] == clock
 
 
-def test_a_file_of_the_future_dates_nothing(aging):
-    aging.outsider("a fact\n", "2031-01-10")
-    assert aging.clocks()["a fact"] == (None, None)
-
-
 def test_what_the_journal_saw_later_than_the_day_that_is_asked_about(legacy):
-    legacy.on("2026-04-01").add("neo", "x", category="talk")
-    moment = datetime.fromisoformat("2026-01-20T12:00:00+00:00").timestamp()
-    os.utime(legacy.path, (moment, moment))
-    assert legacy.clocks(date(2026, 1, 5))[TEN] == (None, None)
+    assert legacy.clocks(date(2026, 1, 5))[TEN] == UNDATED
 
 
-def test_a_damaged_journal_leaves_the_time_of_the_file_and_is_told(legacy):
+def test_a_damaged_journal_dates_nothing_and_is_told(legacy):
     legacy.on("2026-03-01").add("neo", "x", category="talk")
-    legacy.outsider(legacy.path.read_text(encoding="utf-8"), "2026-03-02")
     (segment,) = (legacy.path.parent / ".catmem" / "journal").glob("*.log")
     segment.write_bytes(b"damage" + segment.read_bytes())
-    assert legacy.clocks()[TEN] == ("file_time", "2026-03-02")
+    assert legacy.clocks()[TEN] == UNDATED
     (note,) = notes_of(legacy.workspace)
     assert "the history of neo/user cannot be read" in note
 
@@ -231,19 +221,19 @@ def test_a_reader_and_a_write_do_not_wait_for_each_other(workspace, monkeypatch)
     """The reader comes while the write holds the lock of the store, and is asking for ages when the write does so."""
     workspace.add("neo", "a history", category="talk")
     in_write, reading = threading.Event(), threading.Event()
-    known_since, follow = lineage.known_since, lineage.followed
+    known_days, follow = lineage.known_days, lineage.followed
 
     def asked_in_a_write(*asked):
         in_write.set()
         assert reading.wait(MOST)
-        return known_since(*asked)
+        return known_days(*asked)
 
     def followed(*asked):
         if threading.current_thread() is reader:
             reading.set()
         return follow(*asked)
 
-    monkeypatch.setattr(lineage, "known_since", asked_in_a_write)
+    monkeypatch.setattr(lineage, "known_days", asked_in_a_write)
     monkeypatch.setattr(lineage, "followed", followed)
     writer = threading.Thread(
         target=workspace.add, args=("neo", "from an agent"), kwargs={"category": "talk", "actor": "neo"}, daemon=True

@@ -24,10 +24,10 @@ def _utc(monkeypatch):
 
 @pytest.fixture
 def aging(tmp_path):
-    """A file of 10 January with a hidden section, whose history begins on 1 February."""
+    """A file of 10 January with a hidden section."""
     aging = Aging(tmp_path)
     put(tmp_path / "profiles" / "neo.yaml", BOUND)
-    aging.outsider(FLAT, "2026-01-10")
+    aging.on("2026-01-10").store.commit("neo/user", None, lambda _: FLAT.encode(), Change())
     aging.on("2026-02-01").add("neo", "begins", category="talk")
     yield aging
     aging.close()
@@ -64,7 +64,7 @@ def test_words_in_sight_are_as_old_as_they_came_into_sight_and_not_as_a_hidden_s
     workspace.add("neo", GUESSED, category="talk", as_of=MARCH)
     workspace.replace("neo", GUESSED, None, category="talk", tags={"created": None})
     assert seen(aging)[GUESSED] == ("first_seen", "2026-03-01")
-    assert seen(aging, None)[GUESSED] == ("file_time", "2026-01-10")
+    assert seen(aging, None)[GUESSED] == ("first_seen", "2026-01-10")
     aging.on("2026-04-01").remove("neo", GUESSED, category="talk")
     assert created(aging, GUESSED) == "2026-03-01"
 
@@ -72,7 +72,7 @@ def test_words_in_sight_are_as_old_as_they_came_into_sight_and_not_as_a_hidden_s
 def test_what_is_moved_into_sight_is_as_old_as_that(aging):
     aging.on("2026-03-01").move("neo", GUESSED, "talk")
     assert seen(aging)[GUESSED] == ("first_seen", "2026-03-01")
-    assert seen(aging, None)[GUESSED] == ("file_time", "2026-01-10")
+    assert seen(aging, None)[GUESSED] == ("first_seen", "2026-01-10")
 
 
 def test_so_is_what_comes_into_sight_with_its_whole_section(aging):
@@ -81,7 +81,7 @@ def test_so_is_what_comes_into_sight_with_its_whole_section(aging):
     )
     found = seen(aging)
     assert found[GUESSED] == found["another"] == ("first_seen", "2026-03-01")
-    assert found["in English"] == found["two spaces"] == ("file_time", "2026-01-10")
+    assert found["in English"] == found["two spaces"] == ("first_seen", "2026-01-10")
 
 
 def test_new_words_do_not_come_from_hidden_ones(aging):
@@ -128,8 +128,8 @@ def test_a_seed_brings_no_day_of_what_its_target_does_not_see(aging):
     workspace = aging.on("2026-04-01")
     workspace.apply_seed(workspace.plan_seed("neo", ["pal"]))
     clocks = workspace.store.head("pal/user").note[CLOCKS]
-    assert clocks[body_key(GUESSED)] == ["first_seen", "2026-03-01T12:00:00.000000Z"]
-    assert clocks[body_key("in English")] == ["file_time", "2026-01-10T12:00:00.000000Z"]
+    assert clocks[body_key(GUESSED)] == "2026-03-01T12:00:00.000000Z"
+    assert clocks[body_key("in English")] == "2026-01-10T12:00:00.000000Z"
 
 
 # --- what is kept of it ---

@@ -1,12 +1,9 @@
 """A store on a plain file: branches beside it, drift, histories from elsewhere, and when an outsider wrote."""
 
-import os
-
 import pytest
 
 from catmem.errors import DamagedError, DriftError
 from catmem.store.contract import EXTERNAL, Change
-from catmem.store.files.external_changes import FILE_TIME, file_time_note
 from catmem.store.files.segments import SegmentFolder
 from tests.store.memory import InMemoryStore
 from tests.unit.store.one_file import ENTITY, add
@@ -101,33 +98,6 @@ def test_a_copy_is_kept_of_what_others_wrote_and_not_of_what_is_merely_in_the_wa
     assert len(list(file.parent.glob("*.bak.*"))) == kept
     assert (error.drift_backup is not None, error.found is not None) == (bool(kept), bool(kept))
     assert error.path == str(file)
-
-
-# --- the time of an outsider's write, which catmem's own replaces ----------------------------------------------------
-
-
-def test_the_time_of_a_file_is_noted_in_a_new_journal_after_damage(store, file, segment):
-    add(store, b"ours\n")
-    store.close()
-    segment.write_bytes(b"damage" + segment.read_bytes())
-    os.utime(file, ns=(1_767_225_600_123_456_789,) * 2)
-    store.mend()
-    assert [each.note.get(FILE_TIME) for each in store.log(ENTITY)] == ["2026-01-01T00:00:00.123456Z"]
-
-
-@pytest.mark.parametrize(
-    ("mtime", "note"),
-    [
-        (None, {}),
-        (0, {FILE_TIME: "1970-01-01T00:00:00.000000Z"}),
-        (-1_000, {FILE_TIME: "1969-12-31T23:59:59.999999Z"}),
-        (2**63, {FILE_TIME: "2262-04-11T23:47:16.854775Z"}),
-        (2**70, {}),
-        (-(2**70), {}),
-    ],
-)
-def test_times_that_are_no_dates(mtime, note):
-    assert file_time_note(mtime) == note
 
 
 # --- a history from another store: whole or not at all ---------------------------------------------------------------

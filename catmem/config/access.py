@@ -15,14 +15,14 @@ An entity that catmem.yaml declares has no categories: it is read whole, or not 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from catmem.config.config import Config, DeclaredEntity, Selectors, Taxonomy, is_pattern
+from catmem.config.config import Config, DeclaredEntity, Selectors, Taxonomy, is_pattern, split
 from catmem.config.json_schema import nearest, shown, tag_faults
-from catmem.config.profile import ORCHESTRATOR_TIER, Profile
+from catmem.config.profile import ORCHESTRATOR_TIER, SELECTOR_KEYS, Profile
 from catmem.errors import ForbiddenError, UnknownNameError
 from catmem.model.document import Document, Entry, Problem, Section
 from catmem.names import TARGETS, UNCATEGORIZED
@@ -137,6 +137,32 @@ def undeclared_sections(document: Document, taxonomy: Taxonomy) -> Iterator[tupl
     for section in document.sections:
         if section.category not in declared:
             yield section, nearest(section.category, declared)
+
+
+def known_categories(profiles: Iterable[Profile], taxonomy: Taxonomy) -> set[str]:
+    """The categories (slugs, no aliases) that are declared or that a profile names, and that of what has none."""
+    known = {*taxonomy.categories, UNCATEGORIZED}
+    for profile in profiles:
+        for key in SELECTOR_KEYS:
+            known.update(
+                name for _, name in map(split, taxonomy.resolved(getattr(profile, key))) if not is_pattern(name)
+            )
+    return known
+
+
+def is_slip(category: str, near: str) -> bool:
+    """Whether the words in which two names differ are alike: ``talks`` and ``talk``, not ``rules-hr`` and ``rules``."""
+    ours, theirs = category.split("-"), near.split("-")
+    own, other = [word for word in ours if word not in theirs], [word for word in theirs if word not in ours]
+    if len(own) != len(other):
+        return "".join(ours) == "".join(theirs)
+    return nearest("-".join(own), ["-".join(other)], 0.7) is not None
+
+
+def meant_category(category: str, known: Collection[str]) -> str | None:
+    """The known category of which one that is not known is most likely a slip."""
+    near = None if category in known else nearest(category, known)
+    return near if near is not None and is_slip(category, near) else None
 
 
 @dataclass(frozen=True)

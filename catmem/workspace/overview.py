@@ -435,6 +435,11 @@ def _of_categories(workspace: Root, overview: Overview) -> Iterator[_StatusText]
         held.update({(category, parts_of(entity).target): count for category, count in facts.held.items()})
     fleet = fleet_of([line.profile for line in overview.lines], workspace.config.taxonomy, held)
     unread = [] if overview.problems else _unread(fleet)  # a profile that is not right may read them
+    slips = fleet.slips()
+    unread = [each for each in unread if each not in slips]
+    meant = few([f"{each}: did you mean {near}?" for each, near in slips.items()])
+    where = "catmem lint --select CM103,CM114"
+    yield ("mistyped", len(slips), "category|categories", f"that no profile names ({meant})", where)
     yield ("unread", len(unread), "category|categories", f"that no specialist reads ({few(unread)})", "catmem access")
     hidden = Counter[str]()
     for line in overview.lines:

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
 
 from catmem import clock
-from catmem.config.access import Rights, visible_categories
-from catmem.config.config import Selectors, Taxonomy, is_pattern, split
+from catmem.config.access import Rights, known_categories, meant_category, visible_categories
+from catmem.config.config import Selectors, Taxonomy
 from catmem.config.json_schema import nearest, shown, suggestion
 from catmem.config.profile import ORCHESTRATOR_TIER, SELECTOR_KEYS, Profile, SettingPlace
 from catmem.config.yamlfile import KeyPath, key_text
@@ -324,6 +324,12 @@ class Fleet:
         """What is declared or has entries, and is read by no profile or tier 1 only, in the order of the categories."""
         return [orphan for category in self.categories for orphan in self._orphans(category)]
 
+    def slips(self) -> dict[str, str]:
+        """What has entries and is neither declared nor named by a profile, with the known category that it is like."""
+        known = known_categories(self.profiles, self.taxonomy)
+        meant = {each: meant_category(each, known) for each in self.categories if self.count(each)}
+        return {each: near for each, near in meant.items() if near is not None}
+
     def _orphans(self, category: str) -> Iterator[Orphan]:
         declared, everywhere = self.is_declared(category), self._readers(category, None)
         # Read from one file, a category may still have entries in the other, where no profile looks.
@@ -354,11 +360,7 @@ def fleet_of(profiles: Iterable[Profile], taxonomy: Taxonomy, entries: Mapping[t
 
 def categories_of(profiles: Iterable[Profile], taxonomy: Taxonomy, present: Iterable[str] = ()) -> tuple[str, ...]:
     """The declared categories in their order, then those named in full or ``present``, then ``__uncategorized__``."""
-    others = {taxonomy.of_slug(category) for category in present}
-    for profile in profiles:
-        for key in SELECTOR_KEYS:
-            selectors = taxonomy.resolved(getattr(profile, key))
-            others.update(name for _, name in map(split, selectors) if not is_pattern(name))
+    others = known_categories(profiles, taxonomy).union(map(taxonomy.of_slug, present))
     rest = sorted(others - {UNCATEGORIZED, *taxonomy.categories})
     return (*taxonomy.categories, *rest, UNCATEGORIZED)
 
@@ -384,6 +386,7 @@ class Access:
                 {"profile": each.name, "tier": each.tier, "may_verify": each.verifies} for each in self.profiles
             ],
             "matrix": [self._row(category) for category in self.fleet.categories],
+            "slips": self.fleet.slips(),
             "orphans": [each._asdict() | {"readers": list(each.readers)} for each in self.fleet.orphans()],
         }
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from catmem.clock import read_date
-from catmem.config.access import targets_read
+from catmem.config.access import is_slip, known_categories, targets_read
 from catmem.config.json_schema import nearest
 from catmem.config.profile import HERMES_LIMITS
 from catmem.errors import DriftError, EditError
@@ -59,15 +59,6 @@ def plan_operations(
     draft = _PlanDraft(document, document, policy, base, session)
     each_of(operations, lambda operation: _ACTIONS[operation.action](draft, operation))
     return draft.plan()
-
-
-def _is_slip(category: str, near: str) -> bool:
-    """Whether the words in which two names differ are alike: ``talks`` and ``talk``, not ``rules-hr`` and ``rules``."""
-    ours, theirs = category.split("-"), near.split("-")
-    own, other = [word for word in ours if word not in theirs], [word for word in theirs if word not in ours]
-    if len(own) != len(other):
-        return "".join(ours) == "".join(theirs)
-    return nearest("-".join(own), ["-".join(other)], 0.7) is not None
 
 
 @dataclass(slots=True)
@@ -357,14 +348,14 @@ class _PlanDraft:
         there = {*filter(policy.may_see, (header.category for header in self.original.scan.headers))}
         if category in there or taxonomy.named(category):
             return None
-        from catmem.workspace.reports import categories_of, read_access
+        from catmem.workspace.reports import read_access
 
-        named = categories_of([policy.owner], taxonomy)
+        named = known_categories([policy.owner], taxonomy)
         near = nearest(category, [*filter(policy.may_write, named), *there])
         if near is None:
             of_person = taxonomy.categories and not policy.to_agent
             return f"{category} is a new category; 'catmem access' says who reads it" if of_person else None
-        if not _is_slip(category, near):
+        if not is_slip(category, near):
             return f"{category} is a new category. Did you mean {near}?"
         # An agent learns nothing of other files.
         if category not in (named if policy.to_agent else read_access(policy.root).fleet.categories):

@@ -92,6 +92,9 @@ def _summary(fleet: Fleet) -> Iterator[str]:
     orphans = fleet.orphans()
     yield from _orphans("Read by tier 1 only", [orphan for orphan in orphans if orphan.readers])
     yield from _orphans("Read by no profile", [orphan for orphan in orphans if not orphan.readers])
+    if slips := fleet.slips():
+        yield "\nNot declared, and named by no profile:\n"
+        yield columns([("", category, f"did you mean {near}?") for category, near in slips.items()])
     if orphans:
         yield "A profile reads what its user_memory_categories and memory_categories name.\n"
 

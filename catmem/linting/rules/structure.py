@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 
-from catmem.config.access import undeclared_sections, visible_categories
+from catmem.config.access import known_categories, meant_category, undeclared_sections, visible_categories
 from catmem.config.labels import LabelVocabulary, read_labels
 from catmem.errors import NotUtf8Error
 from catmem.linting.linted import Context, LintedEntry, LintedFile, closed_places, entry_at, first_line, lines_with
@@ -190,6 +190,20 @@ def unknown_category(file: LintedFile, context: Context) -> Iterator[Finding]:
         message = f"the category {section.category} is not declared in catmem.yaml, so no pattern selects it"
         fix = _retitled(section, near, context) if near else None
         yield Finding(section.start, section.header_end, message, hint, fix)
+
+
+@rule("CM114", "mistyped-category", fixes="unsafe")
+def mistyped_category(file: LintedFile, context: Context) -> Iterator[Finding]:
+    """Find sections of an open taxonomy that are nearly called as a category that is declared or named by a profile."""
+    if context.taxonomy.closed:
+        return
+    known = known_categories(context.profiles.values(), context.taxonomy)
+    for section in file.document.sections:
+        near = meant_category(section.category, known)
+        if near is not None:
+            message = f"the category {section.category} is not declared, and no profile names it"
+            fix = _retitled(section, near, context)
+            yield Finding(section.start, section.header_end, message, f"Did you mean {near}?", fix)
 
 
 def _retitled(section: Section, near: str, context: Context) -> Fix:

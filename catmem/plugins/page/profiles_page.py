@@ -49,6 +49,7 @@ SCREENS = {
     "tags": "/page/lint?rule=CM303",
     "withheld": "/page/lint",
     "full": "/page/lint?rule=CM501",
+    "mistyped": "/page/lint",
     "unread": "/page/access#orphans",
     "hidden": "/page/access",
     "refused": "/page/seeds",

@@ -31,6 +31,9 @@ def test_names_that_fit_stand_over_their_columns(place):
         "\n"
         "Read by no profile:\n"
         "  tlak  not declared, 1 entry\n"
+        "\n"
+        "Not declared, and named by no profile:\n"
+        "  tlak  did you mean talk?\n"
         "A profile reads what its user_memory_categories and memory_categories name.\n"
     )
 

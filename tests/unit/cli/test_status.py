@@ -228,6 +228,17 @@ def test_a_category_that_no_specialist_reads_until_a_profile_names_it(place):
     assert counts() == {"unowned": 1}  # where there is no specialist, none has to read it
 
 
+def test_a_mistyped_heading_is_named_with_the_category_that_is_meant(place):
+    put(place / "profiles" / "tri.yaml", "user_memory_categories: ['*', banking]\n")
+    put(place / "homes" / "tri" / "USER.md", "## Bankin\n[verified_date: 2026-11-21] Pays on Fridays.\n")
+    said = "1 category that no profile names (bankin: did you mean banking?)"
+    assert said in status().stdout
+    assert "mistyped" in counts()
+    assert "Not declared, and named by no profile:\n  bankin  did you mean banking?" in run("access").stdout
+    assert run_json("access")["slips"] == {"bankin": "banking"}
+    assert "the category bankin is not declared" in run("lint", "--select", "CM103,CM114", status=1).stdout
+
+
 def test_an_entry_that_the_profile_of_its_file_does_not_read_is_named_with_the_way_to_see_why(place):
     day = ("--tag", "verified_date=2026-11-21")
     put(place / "profiles" / "tri.yaml", "user_memory_categories: [safe]\nwritable_categories: [inbox]\n")

@@ -368,10 +368,10 @@ def watch(
 
 def _news(call: Call, wanted: frozenset[str], actor: str | None) -> Iterator[tuple[News, dict[str, Any]]]:
     """What is new, from the first look on, without end."""
-    looks = Watch(call.root, actor)
+    looks = Watch(call.root, actor, wanted)
     found = looks.look()
     call.tell(f"Watching {', '.join(sorted(wanted)) or call.root.root}. Ctrl-C ends it.")
-    yield from looks.heard(found, wanted)
+    yield from looks.heard(found)
 
 
 @operation(

@@ -243,13 +243,6 @@ class Store(Protocol):
     def entities(self) -> Sequence[str]:
         """The entities that have a revision, sorted, as far as the store knows of them."""
 
-    def marks(self, entities: Iterable[str]) -> Mapping[str, object]:
-        """What shows whether an entity was changed, by whatever means: another mark after each change.
-
-        It is asked often, so no text is read and no lock taken. Of ``entities``, but for those whose place is
-        unknown, and of others that the store has at hand.
-        """
-
     def log(self, entity: str) -> Iterator[Revision]:
         """The recorded revisions, branches too, the newest first; a revision stands before its parents."""
 

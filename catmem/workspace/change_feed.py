@@ -61,51 +61,41 @@ class News:
 
 
 class Watch:
-    """What ``actor`` (``None``: a person) knows of a root. For one thread at a time."""
+    """What is new of the ``wanted`` entities of a root, all without any, for ``actor`` (``None``: a person)."""
 
-    def __init__(self, workspace: Root, actor: str | None = None) -> None:
+    def __init__(self, workspace: Root, actor: str | None = None, wanted: Collection[str] = ()) -> None:
         """Nothing is looked at yet."""
         self.workspace = workspace
         self._actor = actor
-        self._marks: dict[str, object] = {}
+        self._wanted = wanted
         self._known: dict[str, str | None] = {}
         self._troubles: dict[News, str] = {}
         """What is wrong, by the news that it is no more."""
         self._first: str | None = None
         """What is known of an entity that is seen for the first time."""
 
-    def heard(self, found: Sequence[News], wanted: frozenset[str]) -> Iterator[tuple[News, dict[str, Any]]]:
+    def heard(self, found: Sequence[News]) -> Iterator[tuple[News, dict[str, Any]]]:
         """What is new, without end; ``found`` to begin with."""
         while True:
-            yield from heard(self.workspace, (news for news in found if concerns(news, wanted)), self._actor)
+            yield from heard(self.workspace, (news for news in found if concerns(news, self._wanted)), self._actor)
             time.sleep(EVERY)
             found = self.look()
 
     def look(self) -> list[News]:
         """What is new since the look before. The first one tells what is wrong alone: all else was there before."""
         try:
-            marks, broken = self._changed(), broken_profiles(self.workspace)
+            self.workspace.store.generations()  # a database that is away is told once, and not of each entity
+            broken = broken_profiles(self.workspace)
         except CatmemError as error:
             return self._reported(News("recovered", None), error)
         found = self._reported(News("recovered", None), None)
         for name in sorted({*broken, *(each.profile for each in self._troubles if each.profile)}):
             found += self._reported(News("recovered", None, profile=name), broken.get(name))
-        for entity, mark in marks.items():
-            found += self._entity(entity)
-            self._marks[entity] = mark
+        for entity in named_entities(self.workspace.config):
+            if parts_of(entity).owner not in broken and (not self._wanted or entity in self._wanted):
+                found += self._entity(entity)
         self._first = "0"
         return found
-
-    def _changed(self) -> dict[str, object]:
-        """The entities to which something may have happened, with their marks."""
-        marks = self.workspace.store.marks({*named_entities(self.workspace.config), *self._marks})
-        return {
-            entity: mark
-            for entity, mark in sorted(marks.items())
-            if entity not in self._known
-            or self._marks.get(entity) != mark
-            or News("recovered", entity) in self._troubles
-        }
 
     def _entity(self, entity: str) -> list[News]:
         before = self._known.setdefault(entity, self._first)

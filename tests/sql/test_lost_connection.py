@@ -125,7 +125,7 @@ def test_connections_that_the_server_ended_while_they_were_idle_are_not_used_aga
     with server.private(durable=False) as mine:
         store = sql_store(server.fresh_on(mine.url(), "idle"), tmp_path, timeout=0.2)
         works = {
-            "marks": lambda: store.marks([ENTITY]),
+            "head": lambda: store.head(ENTITY),
             "bring": lambda: store.import_history("neo/user", list(store.replay(ENTITY))),
             "read": lambda: store.read(ENTITY),
             "commit": lambda: put(store, BEFORE[1]),

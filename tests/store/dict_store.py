@@ -119,9 +119,6 @@ class DictStore(LastingStore):
     def entities(self) -> Sequence[str]:
         return self._now().entities()
 
-    def marks(self, entities: Iterable[str]) -> Mapping[str, object]:
-        return self._now().marks(entities)
-
     def log(self, entity: str) -> Iterator[Revision]:
         return self._now().log(entity)
 

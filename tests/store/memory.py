@@ -1,7 +1,7 @@
 """A store that lives as long as its process: for tests, and as the plainest reading of the contract."""
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from uuid import uuid4
 
@@ -142,9 +142,6 @@ class InMemoryStore(Store):
 
     def entities(self) -> Sequence[str]:
         return sorted(self._revisions)
-
-    def marks(self, entities: Iterable[str]) -> Mapping[str, int]:
-        return {entity: len(self._revisions.get(entity, ())) for entity in {*entities, *self._revisions}}
 
     def log(self, entity: str) -> Iterator[Revision]:
         return iter([recorded for recorded, _ in reversed(self._revisions.get(entity, []))])

@@ -242,28 +242,6 @@ def test_the_record_says_what_the_caller_said(store):
     assert json.loads(json.dumps(jsonable(recorded)))["note"]["why"] == ["ä", 1]
 
 
-def test_another_mark_shows_each_change_and_the_same_one_that_there_was_none(store):
-    def look():
-        assert store.marks([]).keys() <= {USER}
-        found = store.marks([USER])
-        assert found == store.marks(iter([USER]))
-        return found[USER]
-
-    marks = [look()]
-    write(store, b"one\n")
-    marks.append(look())
-    write(store, b"two\n")
-    marks.append(look())
-    write(store, b"late\n", expected="1", on_stale="branch")
-    marks.append(look())
-    assert all(one != other for number, one in enumerate(marks) for other in marks[:number])
-    assert store.read(USER).data == b"two\n"
-    write(store, b"two\n")  # it changes nothing
-    with pytest.raises(StaleError):
-        write(store, b"never\n", expected="1")
-    assert look() == marks[-1]
-
-
 def test_a_log_begun_before_a_write_can_be_read_to_its_end(store):
     for number in range(5):
         write(store, b"%d\n" % number)

@@ -158,7 +158,7 @@ class SqlStore(LastingStore):
             yield from page
             after = page[-1].revision.sequence
 
-    def _found(self, look: Callable[[Link], _Result], *, at_once: bool = False, waits: bool = True) -> _Result | None:
+    def _found(self, look: Callable[[Link], _Result], *, at_once: bool = False) -> _Result | None:
         """What a look finds, whose statements all see one state; ``None`` where there are no tables.
 
         ``at_once`` is for a look with a single statement.
@@ -170,7 +170,7 @@ class SqlStore(LastingStore):
             with self._database.looking() if at_once else self._database.reading() as link:
                 return look(link)
 
-        return self._again(once, waits=waits)
+        return self._again(once)
 
     # --- writing ------------------------------------------------------------------------------------------------
 
@@ -379,15 +379,6 @@ class SqlStore(LastingStore):
 
         with suppress(BusyError):  # another program writes at this moment
             self._again(look)
-
-    def marks(self, entities: Iterable[str]) -> Mapping[str, tuple[int, int]]:
-        """Where each entity is: another mark after each record and each change of its rows. One query, and no lock.
-
-        Asks once, and does not wait until the database is there again.
-        """
-        known = self._found(log_rows.look_at_all, at_once=True, waits=False) or {}
-        marks = {entity: (there.sequence, there.generation) for entity, there in known.items()}
-        return dict.fromkeys(entities, (0, 0)) | marks
 
     def close(self) -> None:
         """Close all connections; the next call opens others."""

@@ -11,7 +11,7 @@ import os
 import threading
 import weakref
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from errno import EACCES
@@ -181,11 +181,6 @@ class FileStore(LastingStore):
         """Those that the store was given, or wrote, and that have a revision. As ``verify``, of known places only."""
         known = dict(self._placed(sorted({*self._entities, *self._written})))
         return [entity for entity in known if self.head(entity)]
-
-    def marks(self, entities: Iterable[str]) -> Mapping[str, object]:
-        """The sizes and times of each file and its journal. As ``verify``, of known places only."""
-        # Two changes in one tick of the clock that leave the size of a file alike look like one.
-        return {entity: _mark(place) for entity, place in self._placed(entities)}
 
     def replay(self, entity: str) -> Iterator[tuple[Revision, bytes]]:
         """Every revision with its bytes, from the journal alone."""
@@ -447,21 +442,6 @@ def _hint_of(error: StoreError, making: FileCommit | None) -> str | None:
     if error.hint and error.hint.startswith(RECORDED) and not (making and making.begun):
         return error.hint.replace(RECORDED, "Nothing of this write was recorded.")
     return error.hint
-
-
-def _mark(place: Place) -> tuple[object, ...]:
-    parts = [_status(place.path)]
-    with suppress(OSError), os.scandir(place.home / SIDECAR / "journal") as segments:
-        parts += sorted((each.name, *_status(each.path)) for each in segments)
-    return tuple(parts)
-
-
-def _status(path: str | os.PathLike[str]) -> tuple[object, ...]:
-    try:
-        found = os.stat(path, follow_symlinks=False)  # noqa: PTH116 - asked often, and a link is no file here
-    except OSError:
-        return ()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 # --- taking over a history --------------------------------------------------------------------------------------------

@@ -32,11 +32,8 @@ class Outside(InMemoryStore):
     text = None
     error = None
 
-    def marks(self, entities):
-        return dict.fromkeys((ENTITY, *self.entities()), object())
-
     def read(self, entity, revision=None):
-        if self.error is not None:
+        if self.error is not None and entity == ENTITY:
             raise self.error
         if self.text is not None and revision is None:
             return Snapshot.from_bytes(self.text, None)
@@ -117,6 +114,14 @@ def test_a_revision_that_comes_during_the_look_is_told_once(watch, store, monkey
 
     monkeypatch.setattr(store, "log", log_later)
     assert kinds(watch) == [("revision", "2"), ("revision", "3")]
+    assert kinds(watch) == []
+
+
+def test_only_what_is_wanted_is_looked_at(store, in_memory):
+    watch = Watch(in_memory, wanted=["neo/memory"])
+    watch.look()
+    store.error = StoreError("no", code="io")
+    write(store, "Two.")
     assert kinds(watch) == []
 
 

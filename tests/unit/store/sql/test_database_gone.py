@@ -58,7 +58,6 @@ USES = {
     "replay": lambda store: list(store.replay(USER)),
     "branches": lambda store: store.branches(USER),
     "entities": lambda store: store.entities(),
-    "marks": lambda store: store.marks([]),
     "check": lambda store: store.check_writable([]),
     "verify": lambda store: store.verify(),
     "mend": lambda store: store.mend(),

@@ -372,10 +372,10 @@ class WouldOverwriteError(CatmemError):
         folder: str | PathLike[str],
         paths: Sequence[str],
         hint: str = "Choose another folder, or move them away first.",
-        what: str = "these files are already there, with other content",
     ) -> None:
-        """``paths`` are relative to ``folder``; ``what`` is wrong with them, and ``hint`` says what to do next."""
-        super().__init__(f"{what}: {', '.join(paths)}", path=folder, hint=f"Nothing was written. {hint}")
+        """``paths`` are relative to ``folder``; ``hint`` says what to do next."""
+        said = f"these files are already there, with other content: {', '.join(paths)}"
+        super().__init__(said, path=folder, hint=f"Nothing was written. {hint}")
         self.paths = tuple(paths)
 
 

@@ -355,7 +355,6 @@ class Exports:
     ),
     opens="read",
     apart={"snapshot": "profiles target form output"},
-    needs={"overwrite": "output snapshot"},
 )
 def export(
     call: Call,
@@ -380,17 +379,17 @@ def export(
     output: Annotated[
         str, P("A folder, in which each profile gets its own; - is standard output.", "-o --output", metavar="DIR")
     ] = "-",
-    overwrite: Annotated[bool, P("Replace files of DIR, or PATH; never what the root keeps itself.")] = False,
 ) -> Outcome:
     """Write the memory files of profiles in a form that other programs read.
 
     An export holds whole files, also categories that the profile does not see. It says what the form has no place for.
+    It replaces no file.
     Flat files of Hermes Agent go to standard output one at a time (-p and -t).
 
     Exit status 2 if, without -p, a profile is not right; the files of all others are written.
     """
     if snapshot is not None:
-        return Outcome(exporting.write_snapshot(call.root, Path(snapshot), overwrite=overwrite))
+        return Outcome(exporting.write_snapshot(call.root, Path(snapshot)))
     if form is None:
         missing = "Missing option '--format': 'catmem export --format markdown' is for people (json, hermes: programs)"
         raise UsageError(f"{missing}, 'catmem export --snapshot FILE' a backup for 'catmem import'.")
@@ -403,5 +402,5 @@ def export(
     if output == "-" and form == "hermes" and len(made) > 1:
         raise UsageError(f"These are {len(made)} files. Name one (-p and -t), or a folder (-o).")
     files = {each.name: each.text for each in made}
-    names = None if output == "-" else exporting.write_export(call.root, files, Path(output), overwrite=overwrite)
+    names = None if output == "-" else exporting.write_export(files, Path(output))
     return Outcome(Exports(made, form, names), STREAMED, problems=unreadable)

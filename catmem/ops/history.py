@@ -80,11 +80,10 @@ def _files_of(call: Call, name: str) -> list[HistoryFile]:
 
 @dataclass(frozen=True, slots=True)
 class LoggedFile:
-    """What a log shows of one file: ``known`` is one revision more, from which the change of size is counted."""
+    """What a log shows of one file."""
 
     entity: str
     revisions: Sequence[Revision]
-    known: Sequence[Revision]
     words: Mapping[str, str]
     outside: dict[str, Any] | None
     head: Revision | None
@@ -146,7 +145,7 @@ def log(
 ) -> RevisionLog | Outcome:
     """List the revisions of ENTITY, the newest first; without ENTITY the newest one of each file.
 
-    A line has the number, the time (UTC), who, what, the size and its change, and the words of a changed entry. On top
+    A line has the number, the time (UTC), who, what, the size, and the words of a changed entry. On top
     stands a change by another program that no revision has yet. A branch such as 8a was made on an older revision, and
     a merge says what it brought in. --entry follows an entry through new words and moves, also one that is gone.
 
@@ -198,15 +197,11 @@ def _of_entry(name: str, files: Sequence[HistoryFile], wanted: str) -> dict[str,
 def _logged(call: Call, file: HistoryFile, limit: int | None, chosen: set[str] | None) -> LoggedFile:
     """The newest revisions, at most ``limit``; of those that are ``chosen``, if some are."""
     workspace, entity, store = file
-    if chosen is None:
-        known = list(islice(store.log(entity), None if limit is None else limit + 1))
-        shown = known[:limit]
-    else:
-        known = list(store.log(entity))
-        shown = [each for each in known if each.revision in chosen][:limit]
+    revisions = (each for each in store.log(entity) if chosen is None or each.revision in chosen)
+    shown = list(islice(revisions, limit))
     words = {} if call.for_program else words_of(workspace, store, shown)
     outside = _unrecorded(call, store, entity) if chosen is None else None
-    return LoggedFile(entity, shown, known, words, outside, store.head(entity))
+    return LoggedFile(entity, shown, words, outside, store.head(entity))
 
 
 def _unrecorded(call: Call, store: Store, entity: str) -> dict[str, Any] | None:

@@ -110,12 +110,11 @@ def access(
 @operation(
     "stats",
     opens="read",
-    examples=("catmem stats", "catmem stats --from orchestrator", "catmem stats -p trinity --as-of 2026-11-21"),
+    examples=("catmem stats", "catmem stats --from orchestrator", "catmem stats --as-of 2026-11-21"),
 )
 def stats(
     call: Call,
     *,
-    profiles: Annotated[list[str] | None, P("Only this profile; repeatable.")] = None,
     source: Annotated[str | None, P("Read the files of this profile instead of their own.")] = None,
     as_of: AsOf = None,
 ) -> Outcome:
@@ -131,5 +130,5 @@ def stats(
     Exit status 2 if a profile or a file cannot be read; the report has all others.
     """
     refuse_no_root(call.root.config)
-    found = read_stats(call.root, tuple(profiles or ()), source=source, as_of=as_of)
+    found = read_stats(call.root, source=source, as_of=as_of)
     return Outcome(found, problems=found.problems, status=WRONG if found.problems else 0)

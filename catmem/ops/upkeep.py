@@ -304,7 +304,7 @@ def purge(
 family(
     "store",
     """Say what the store of a root keeps, or copy it to another kind of store, with its whole history.""",
-    ("catmem store info", "catmem store copy files sqlite:///.catmem/memory.db --dry-run"),
+    ("catmem store info", "catmem store copy files sqlite:///.catmem/memory.db"),
 )
 
 
@@ -330,7 +330,7 @@ def info(call: Call) -> Outcome:
 @operation(
     "store copy",
     examples=(
-        "catmem store copy files sqlite:///.catmem/memory.db --dry-run",
+        "catmem store copy files sqlite:///.catmem/memory.db",
         "catmem store copy files postgresql://db.example.com/memory",
         "catmem store copy sqlite:///.catmem/memory.db files",
     ),
@@ -341,7 +341,6 @@ def copy(
     *,
     source: Annotated[str, P(argument=True, metavar="FROM")],
     target: Annotated[str, P(argument=True, metavar="TO")],
-    dry_run: DryRun = False,
 ) -> Outcome:
     """Copy all entities of a root from one store to another, with their whole history, and compare the two.
 
@@ -353,8 +352,8 @@ def copy(
     """
     from catmem.workspace.copying import copy_root, left_out
 
-    copied = copy_root(call.root, source, target, dry_run=dry_run)
+    copied = copy_root(call.root, source, target)
     missed, shown = left_out(call.root, source), shown_store(target)
-    said = {"from": shown_store(source), "to": shown, "dry_run": dry_run, "entities": copied}
+    said = {"from": shown_store(source), "to": shown, "entities": copied}
     notes = [f"warning: {each.entity}: {counted(each.rows, 'row')} left out: {each.why}" for each in missed]
     return Outcome(copied, {**said, "left_out": missed}, notes=notes, status=FINDINGS if missed else 0)

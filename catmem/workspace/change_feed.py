@@ -84,7 +84,7 @@ class Watch:
     def look(self) -> list[News]:
         """What is new since the look before. The first one tells what is wrong alone: all else was there before."""
         try:
-            self.workspace.store.generations()  # a database that is away is told once, and not of each entity
+            self.workspace.store.generations()  # a database that is away is one trouble, and not one of each entity
             broken = broken_profiles(self.workspace)
         except CatmemError as error:
             return self._reported(News("recovered", None), error)

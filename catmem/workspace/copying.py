@@ -26,7 +26,7 @@ from catmem.store.contract import EXTERNAL, Change, Revision, Store, not_empty
 from catmem.workspace.root import Root
 from catmem.workspace.stores import backend_of, open_store, refuse_no_store
 
-CopyOutcome: TypeAlias = Literal["copied", "already there", "would be copied"]
+CopyOutcome: TypeAlias = Literal["copied", "already there"]
 
 _UNRECORDED = "unrecorded-"
 """How the ``op_id`` begins of a revision that only the copy has: what others wrote, and no record of the source has."""
@@ -45,7 +45,7 @@ class CopiedEntity:
     adopted: bool = False
 
 
-def copy_root(workspace: Root, source: str, target: str, *, dry_run: bool = False) -> list[CopiedEntity]:
+def copy_root(workspace: Root, source: str, target: str) -> list[CopiedEntity]:
     """Copy all entities of a root, recorded or not, from one store to another; both are said as in catmem.yaml."""
     refuse_no_root(workspace.config)
     for where in (source, target):
@@ -57,12 +57,9 @@ def copy_root(workspace: Root, source: str, target: str, *, dry_run: bool = Fals
         raise ConfigError("a store cannot be copied to itself", code="same_store", hint=hint)
     if from_file is not None and not from_file.is_file():
         raise UnreadableError("no such file", code="missing", path=from_file, hint="Nothing was copied.")
-    with closing(store_at(workspace, source)) as from_store:
+    with closing(store_at(workspace, source)) as from_store, closing(store_at(workspace, target)) as to_store:
         names = sorted({*from_store.entities(), *named_entities(workspace.config)})
-        if dry_run and to_file is not None and not to_file.exists():
-            return copy_entities(from_store, None, names)  # opening it would make it
-        with closing(store_at(workspace, target)) as to_store:
-            return copy_entities(from_store, to_store, names, dry_run=dry_run)
+        return copy_entities(from_store, to_store, names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +90,14 @@ def store_info(store: Store) -> list[StoredEntity]:
     ]
 
 
-def copy_entities(
-    source: Store, target: Store | None, entities: Sequence[str], *, dry_run: bool = False
-) -> list[CopiedEntity]:
+def copy_entities(source: Store, target: Store, entities: Sequence[str]) -> list[CopiedEntity]:
     """Copy the histories of ``entities``; those that have none, and no text, are left out."""
     there = [each for each in entities if source.head(each) is not None or source.peek(each)]
-    whole = {entity: target is not None and _is_whole(source, target, entity) for entity in there}
-    done: CopyOutcome = "would be copied"
-    if target is not None and not dry_run:
-        done = "copied"
-        # What was begun first: if the store refuses to go on with it, nothing else was copied yet.
-        for entity in sorted(whole, key=lambda each: target.head(each) is None):
-            _copy(source, target, entity, is_there=whole[entity])
-    return [_copied(source, each, "already there" if is_whole else done) for each, is_whole in whole.items()]
+    whole = {entity: _is_whole(source, target, entity) for entity in there}
+    # What was begun first: if the store refuses to go on with it, nothing else was copied yet.
+    for entity in sorted(whole, key=lambda each: target.head(each) is None):
+        _copy(source, target, entity, is_there=whole[entity])
+    return [_copied(source, each, "already there" if is_whole else "copied") for each, is_whole in whole.items()]
 
 
 def _is_whole(source: Store, target: Store, entity: str) -> bool:

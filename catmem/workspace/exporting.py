@@ -9,15 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from catmem.config.config import CONFIG_NAME
-from catmem.config.profile import YAML_SUFFIXES, profile_names
 from catmem.errors import NotUtf8Error, UnreadableError, WouldOverwriteError, errors_at
 from catmem.files import os_errors, read_bounded, replace_file
 from catmem.model.document import Document, Entry, Version, parse
 from catmem.model.splice import composed
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED, parts_of
-from catmem.seeding.seed_lock import LOCK_NAME
-from catmem.store.contract import PERSON, SIDECAR, Rows
+from catmem.store.contract import PERSON, Rows
 from catmem.store.table_rows import MOST_BYTES, Codec, EditedRows, FoundRow, copy_digest, copy_text, row_copy, rows_of
 from catmem.text import printable_json
 from catmem.workspace.change_plan import ChangePlan, FileChange
@@ -25,7 +22,7 @@ from catmem.workspace.init import has_bytes
 from catmem.workspace.root import Root, entities_of_each
 from catmem.workspace.rows import RowCodec
 from catmem.workspace.seen_entry import texts_of, value_texts
-from catmem.workspace.stores import ENTITIES, backend_of, tier_of
+from catmem.workspace.stores import tier_of
 from catmem.writing import gate
 from catmem.writing.policy import check_threats
 
@@ -100,14 +97,11 @@ def _bullet(entry: Entry) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def write_export(workspace: Root, files: Mapping[str, str], folder: Path, *, overwrite: bool = False) -> list[str]:
-    """Write the texts of an export below ``folder``, and give the names of those that were written."""
+def write_export(files: Mapping[str, str], folder: Path) -> list[str]:
+    """Write the texts of an export below ``folder``, over no file, and give the names of those that were written."""
     changed = {name: text.encode() for name, text in files.items() if not has_bytes(folder / name, text.encode())}
-    own = _own_files(workspace)
-    if kept := [name for name in changed if _is_own(workspace, Path(os.path.realpath(folder / name)), own)]:
-        raise WouldOverwriteError(folder, kept, "Choose another place.", what="the root keeps these files itself")
-    if there := [name for name in changed if not overwrite and os.path.lexists(folder / name)]:
-        raise WouldOverwriteError(folder, there, "Choose another folder, or replace them with --overwrite.")
+    if there := [name for name in changed if os.path.lexists(folder / name)]:
+        raise WouldOverwriteError(folder, there)
     for name, data in changed.items():
         hint = "Choose a folder that this user may write. Files that were written before stay."
         with os_errors("cannot be written", path=folder / name, hint=hint):
@@ -116,30 +110,11 @@ def write_export(workspace: Root, files: Mapping[str, str], folder: Path, *, ove
     return [*changed]
 
 
-def write_snapshot(workspace: Root, path: Path, *, overwrite: bool = False) -> int:
+def write_snapshot(workspace: Root, path: Path) -> int:
     """Write a snapshot of all rows of the root to ``path``; returns their number. Raises as ``write_export``."""
     made = row_copy(workspace.store.all_rows() or _rows_of_files(workspace))
-    write_export(workspace, {path.name: copy_text(made).decode()}, path.absolute().parent, overwrite=overwrite)
+    write_export({path.name: copy_text(made).decode()}, path.absolute().parent)
     return len(made["entries"])
-
-
-def _own_files(workspace: Root) -> set[str]:
-    config = workspace.config
-    places = [config.root / CONFIG_NAME, config.root / LOCK_NAME, *entities_of_each(workspace).paths.values()]
-    # Where the files are of a profile that is not right is not known; they are where they are by default, most likely.
-    places += [config.home(name) / file for name in profile_names(config.profiles_dir) for file in FILE_NAMES.values()]
-    database = backend_of(config).file(config)
-    return {os.path.realpath(place) for place in (*places, *([database] if database else []))}
-
-
-def _is_own(workspace: Root, real: Path, own: set[str]) -> bool:
-    """Whether a path is one of ``own``, one in a folder ``.catmem``, or that of a profile or a declared entity."""
-    config = workspace.config
-    in_profiles = real.parent == Path(os.path.realpath(config.profiles_dir))
-    in_entities = Path(os.path.realpath(config.root / ENTITIES)) in real.parents
-    return (
-        os.fspath(real) in own or SIDECAR in real.parts or in_entities or (in_profiles and real.suffix in YAML_SUFFIXES)
-    )
 
 
 def _rows_of_files(workspace: Root) -> Rows:

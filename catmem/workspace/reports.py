@@ -210,7 +210,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """The prompts of some profiles by tier and name. ``problems`` are the profiles and files that are left out."""
+    """The prompts of all profiles by tier and name. ``problems`` are the profiles and files that are left out."""
 
     as_of: date
     source: str | None
@@ -226,18 +226,14 @@ class Stats:
         return total(measured.sizes for measured in self.profiles)
 
 
-def read_stats(
-    workspace: Root, names: tuple[str, ...] = (), *, source: str | None = None, as_of: date | None = None
-) -> Stats:
-    """The sizes of the prompts of all profiles, or of those named, from their own files or from those of ``source``."""
+def read_stats(workspace: Root, *, source: str | None = None, as_of: date | None = None) -> Stats:
+    """The sizes of the prompts of all profiles, from their own files or from those of ``source``."""
     from catmem.prompt.sizes import WholeSizes, measure
 
     day = clock.day(as_of)
-    every, problems = load_each(workspace)
-    profiles = [workspace.profile(name) for name in dict.fromkeys(names)] if names else every
-    problems = [] if names else problems
+    profiles, problems = load_each(workspace)
     given = None if source is None else workspace.profile(source)
-    sources = {} if given else {each.name: each for each in every}
+    sources = {} if given else {each.name: each for each in profiles}
     read: dict[str, tuple[WholeSizes, tuple[str, ...]] | None] = {}
 
     def whole_of(owner: Profile) -> tuple[WholeSizes, tuple[str, ...]] | None:

@@ -102,7 +102,7 @@ JSON_CALLS = {
     "blame": ["blame", "neo", "--root", "demo"],
     "log --verify": ["log", "--verify", "--root", "demo"],
     "store info": ["store", "info", "--root", "demo"],
-    "store copy": ["store", "copy", "files", "sqlite:///copy.db", "--dry-run", "--root", "demo"],
+    "store copy": ["store", "copy", "files", "sqlite:///copy.db", "--root", "demo"],
     "simulate": ["simulate", "--agents", "2", "--writes", "4"],
     "audit": ["audit", "--root", "demo"],
     "fsck": ["fsck", "--root", "demo"],

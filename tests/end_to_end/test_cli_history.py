@@ -55,9 +55,9 @@ def test_log_newest_first(user):
         rows("neo/user")
         == rows("neo")
         == [
-            ["3", "TIME", "neo", "put", f"{first + 2 * more}", "bytes", f"+{more}", *beta],
-            ["2", "TIME", "person", "put", f"{first + more}", "bytes", f"+{more}", *acme],
-            ["1", "TIME", "external", "adopt", f"{first}", "bytes", f"+{first}", "Taken", "over", "from", "outside"],
+            ["3", "TIME", "neo", "put", f"{first + 2 * more}", "bytes", *beta],
+            ["2", "TIME", "person", "put", f"{first + more}", "bytes", *acme],
+            ["1", "TIME", "external", "adopt", f"{first}", "bytes", "Taken", "over", "from", "outside"],
         ]
     )
     assert rows("neo", "-n", "1") == rows("neo")[:1]
@@ -85,7 +85,7 @@ def test_log_says_what_was_done(user):
     run("remove", "-p", "neo", "Beta")
     run("verify", "-p", "neo", "15th")
     run("restore", "neo", "2")
-    assert [" ".join(row[7:]) for row in rows("neo")[:3]] == [
+    assert [" ".join(row[6:]) for row in rows("neo")[:3]] == [
         "Revision 2 restored",
         "Verified in rules: Invoices are due on the 15th.",
         "Removed from rules: Vendor is Beta.",
@@ -95,7 +95,6 @@ def test_log_says_what_was_done(user):
 def test_log_shows_a_change_by_other_means_on_top(user):
     user.write_text(user.read_text() + EDITED)
     assert rows("neo")[0][:4] == ["-", "(not", "recorded", "yet)"]
-    assert f"+{len(EDITED.encode())}" in rows("neo")[0]
     assert len(rows("neo")) == 4
     run(*ADD, "Vendor is Gamma.")
     assert [row[3] for row in rows("neo")] == ["put", "adopt", "put", "put", "adopt"]

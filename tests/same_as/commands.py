@@ -292,7 +292,7 @@ diff neo/user 1
 diff neo/user --git
 access --why neo rules
 access -p trinity
-stats -p neo --from orchestrator --as-of 2026-11-21
+stats --from orchestrator --as-of 2026-11-21
 audit --entity neo/user --agent neo --op add --status ok --since 2026-01-01 --until 2999-01-01 -n 3
 audit --reason forbidden
 audit --summary
@@ -383,7 +383,6 @@ merge neo/user --drop
 branches
 """,
     "recorded": """
-store copy files sqlite:///.catmem/memory.db --dry-run
 store copy files sqlite:///.catmem/memory.db
 !put catmem.yaml "version: 1\\nstore: sqlite:///.catmem/memory.db\\n"
 store info
@@ -404,7 +403,7 @@ merge neo/user --precedence theirs
 purge neo/user "Kept in a database" --yes
 diff neo/user 1 3
 export --snapshot ../home/snapshot.json
-export --snapshot ../home/snapshot.json --overwrite
+export --snapshot ../home/snapshot.json
 fsck --anchors
 """,
     "bare": """
@@ -418,7 +417,7 @@ import ../home/given/hermes --from hermes -p trinity
 export --format json -p neo -t user
 export --format markdown -o ../home/exported neo trinity
 export --format markdown -o ../home/exported
-export --format markdown -o ../home/exported --overwrite
+export --format markdown -o ../home/exported
 export --format hermes -p neo -t memory
 """,
     "entities": """

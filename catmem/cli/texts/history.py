@@ -49,27 +49,20 @@ def _logged(value: Sequence[LoggedFile], call: Call) -> None:
     is_named = len(there) > 1 or call.values.get("entity") is None
     for number, each in enumerate(there):
         emit(f"{chr(10) * bool(number)}{printable(each.entity)}\n" if is_named else "")
-        emit(columns(_rows(each), right=(0, 4, 5)))
+        emit(columns(_rows(each), right=(0, 4)))
 
 
 def _rows(file: LoggedFile) -> list[tuple[str, ...]]:
-    rows = [_row(each, file.known, file.words.get(each.revision, "")) for each in file.revisions]
+    rows = [_row(each, file.words.get(each.revision, "")) for each in file.revisions]
     if file.outside is not None:
-        size, head = file.outside["size"], file.head
-        change = f"{size - (head.size if head else 0):+,}"
-        why = "changed by another program" if head else "no history yet: the first write begins it"
-        rows.insert(0, ("-", "(not recorded yet)", "", "", f"{size:,} bytes", change, why))
+        why = "changed by another program" if file.head else "no history yet: the first write begins it"
+        rows.insert(0, ("-", "(not recorded yet)", "", "", f"{file.outside['size']:,} bytes", why))
     return rows
 
 
-def _row(revision: Revision, found: Sequence[Revision], words: str) -> tuple[str, ...]:
-    sizes = {each.revision: each.size for each in found}
-    parent = revision.parents[0] if revision.parents else None
-    before = 0 if parent is None else sizes.get(parent)
-    when = shown_moment(revision.timestamp)
-    change = "" if before is None else f"{revision.size - before:+,}"
-    size = f"{revision.size:,} bytes"
-    return revision.revision, when, printable(revision.who), revision.op, size, change, _remarks(revision, words)
+def _row(revision: Revision, words: str) -> tuple[str, ...]:
+    when, size = shown_moment(revision.timestamp), f"{revision.size:,} bytes"
+    return revision.revision, when, printable(revision.who), revision.op, size, _remarks(revision, words)
 
 
 def _remarks(revision: Revision, words: str) -> str:

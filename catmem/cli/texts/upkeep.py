@@ -183,9 +183,6 @@ def _copied(value: Sequence[CopiedEntity], call: Call) -> None:
         return
     if any(each.adopted for each in value):
         say("adopted: what others wrote, and no record of the source has, is the last revision of the copy")
-    if call.values["dry_run"]:
-        say("Nothing was written.")
-        return
     say("Every revision was read again from the copy, and is the same.")
     to = shown_store(call.values["target"])
     say(f"Next: let catmem.yaml say `store: {to}`. Until then this root goes on with the store it has.")

@@ -124,10 +124,9 @@ def test_a_folder_that_is_no_root_is_told(tmp_path, monkeypatch, command):
 
 APART = [
     (("list", "neo", "-p", "boss"), "Name the profile once"),
-    (("stats", "neo", "--profile=boss"), "Name the profile once"),
+    (("access", "neo", "--profile=boss"), "Name the profile once"),
     (("prompt", "neo", "-p", "boss"), "unexpected extra argument"),
     (("diff", "--git", "homes/neo/USER.md", "--root", "."), "--git does not go with --root"),
-    (("export", "--format", "json", "--overwrite"), "--overwrite goes with --output or --snapshot"),
     (("export", "--snapshot", "s.json", "--format", "json"), "--snapshot does not go with --format"),
     (("export",), "Missing option '--format': 'catmem export --format markdown' is for people"),
     (("export",), "'catmem export --snapshot FILE' a backup for 'catmem import'"),
@@ -193,9 +192,8 @@ def test_options_that_do_not_apply_together_are_refused(team, arguments, said):
         (("prompt", "neo"), ("prompt", "--profile=neo")),
         (("log", "neo", "--format", "json"), ("log", "--format", "json", "--profile", "neo")),
         (("diff", "neo", "1", "2"), ("diff", "1", "2", "-p", "neo")),
-        (("stats", "neo", "boss"), ("stats", "-p", "neo", "-p", "boss")),
         (("review", "neo", "--list"), ("review", "--list", "-p", "neo")),
-        (("access", "neo"), ("access", "-p", "neo")),
+        (("access", "neo", "boss"), ("access", "-p", "neo", "-p", "boss")),
         (("export", "neo", "-t", "user", "--format", "markdown"), ("export", "-p", "neo", "-t", "user", "--format", "markdown")),
         (("undo", "neo", "--dry-run"), ("undo", "-p", "neo", "--dry-run")),
     ],

@@ -1,7 +1,6 @@
 """``catmem export`` and ``catmem import``: what comes out, what of it comes back, and what is said of it."""
 
 import json
-import re
 from functools import partial
 from pathlib import Path
 
@@ -100,7 +99,8 @@ def test_other_files_stay(folder):
     assert "would_overwrite" in run("--format", "hermes", "-o", "out", status=2).stderr
     assert (folder / "out" / "neo" / "USER.md").read_text() == "mine"
     assert not (folder / "out" / "neo" / "MEMORY.md").exists()
-    assert "wrote out/neo/USER.md" in run("--format", "hermes", "-o", "out", "--overwrite").stderr
+    (folder / "out" / "neo" / "USER.md").unlink()
+    assert "wrote out/neo/USER.md" in run("--format", "hermes", "-o", "out").stderr
     assert (folder / "out" / "neo" / "USER.md").read_text() == flat(parse(USER))
     assert "wrote" not in run("--format", "hermes", "-o", "out").stderr  # it says the same
 
@@ -108,30 +108,8 @@ def test_other_files_stay(folder):
 def test_memory_files_of_the_root_are_never_overwritten(folder):
     (folder / "link").symlink_to("homes")
     for output in ("homes", "link"):
-        assert "would_overwrite" in run("--format", "hermes", "-o", output, "--overwrite", status=2).stderr
+        assert "would_overwrite" in run("--format", "hermes", "-o", output, status=2).stderr
     assert (folder / "homes" / "neo" / "USER.md").read_text() == USER
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "catmem.yaml",
-        "profiles/neo.yaml",
-        "catmem.seed.lock",
-        "homes/neo/.catmem/x",
-        "link/new.yaml",
-        "memory.db",
-        "entities/project%3Aalpha/content.json",
-    ],
-)
-def test_no_snapshot_replaces_a_file_of_the_root(folder, name):
-    (folder / "link").symlink_to("profiles")
-    with (folder / "catmem.yaml").open("a") as config:
-        config.write("store: sqlite:///memory.db\n" if name == "memory.db" else "")
-    before = snapshot(folder)
-    refused = run("--snapshot", name, "--overwrite", status=2).stderr
-    assert re.search(rf"error\[would_overwrite\]: .*: the root keeps these files itself: {Path(name).name}\n", refused)
-    assert {each: data for each, data in snapshot(folder).items() if each in before} == before
 
 
 # --- import ---
@@ -209,6 +187,6 @@ def test_a_file_that_is_no_text_stops_an_export_which_says_that_nothing_was_writ
 
 def test_an_option_in_place_of_a_value_is_named(folder):
     del folder
-    for words in (("--snapshot", "-o", "s.json"), ("--snapshot", "--overwrite")):
+    for words in (("--snapshot", "-o", "s.json"), ("--snapshot", "--format")):
         result = command("export", *words, status=2)
         assert f"{words[0]} takes PATH, and {words[1]} is an option." in result.stderr

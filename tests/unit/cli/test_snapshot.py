@@ -106,7 +106,7 @@ def test_an_edited_snapshot_is_refused(store, tmp_path):
 @pytest.mark.parametrize("store", ["sqlite"], indirect=True)
 @together("broken", ["timestamp", "row", "entity"])
 def test_a_snapshot_that_lacks_something_is_refused_though_its_digest_fits(store, tmp_path, broken):
-    said("export", "--snapshot", "s.json", "--overwrite")
+    said("export", "--snapshot", "s.json")
     copy = json.loads((tmp_path / "s.json").read_text())
     if broken == "timestamp":
         del copy["timestamp"]
@@ -146,6 +146,7 @@ def test_a_snapshot_replaces_no_file(store, tmp_path):
     put(tmp_path / "s.json", "mine")
     assert "s.json" in said("export", "--snapshot", "s.json", status=2)
     assert (tmp_path / "s.json").read_text() == "mine"
-    said("export", "--snapshot", "s.json", "--overwrite")
+    (tmp_path / "s.json").unlink()
+    said("export", "--snapshot", "s.json")
     assert (tmp_path / "s.json").stat().st_mode & 0o777 == 0o600
-    said("export", "--snapshot", "homes/neo/USER.md", "--overwrite", status=2)
+    said("export", "--snapshot", "homes/neo/USER.md", status=2)

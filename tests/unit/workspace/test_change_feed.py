@@ -120,8 +120,8 @@ def test_a_revision_that_comes_during_the_look_is_told_once(watch, store, monkey
 def test_only_what_is_wanted_is_looked_at(store, in_memory):
     watch = Watch(in_memory, wanted=["neo/memory"])
     watch.look()
-    store.error = StoreError("no", code="io")
     write(store, "Two.")
+    store.error = StoreError("no", code="io")
     assert kinds(watch) == []
 
 

@@ -105,7 +105,7 @@ def test_a_text_without_a_record_is_not_written_over(source):
     with pytest.raises(StoreError, match="a text that no record has"):
         copy_entities(source, target, [USER])
     target.outside = b"both\n"  # the newest revision is no obstacle
-    assert copy_entities(source, target, [USER], dry_run=True)[0].outcome == "would be copied"
+    assert copy_entities(source, target, [USER])[0].outcome == "copied"
 
 
 def test_what_others_wrote_is_the_last_revision_of_the_copy_and_the_source_stays(target):
@@ -177,7 +177,6 @@ def root(tmp_path):
     return Workspace.open(tmp_path / "root", search=False)
 
 
-@together("dry_run", [False, True])
 @together(
     "pair",
     [
@@ -190,8 +189,8 @@ def root(tmp_path):
         ("", "files"),
     ],
 )
-def test_what_names_no_store_is_refused_before_any_file_is_looked_for(root, pair, dry_run):
-    assert "names no store" in str(refusal("bad_store", copy_root, root, *pair, dry_run=dry_run))
+def test_what_names_no_store_is_refused_before_any_file_is_looked_for(root, pair):
+    assert "names no store" in str(refusal("bad_store", copy_root, root, *pair))
 
 
 @together("pair", [("files", "files"), ("sqlite:///a.db", "sqlite:///a.db"), ("sqlite:///a.db", "sqlite:///./a.db")])
@@ -199,8 +198,6 @@ def test_a_store_is_not_copied_to_itself(root, pair):
     refusal("same_store", copy_root, root, *pair)
 
 
-def test_a_database_is_made_neither_to_be_read_nor_in_a_dry_run(root):
+def test_a_database_is_not_made_to_be_read(root):
     refusal("missing", copy_root, root, "sqlite:///none.db", "files")
-    (told,) = copy_root(root, "files", "sqlite:///new.db", dry_run=True)
-    assert (told.entity, told.outcome, told.adopted) == ("trinity/user", "would be copied", True)
     assert [*root.root.glob("*.db")] == []

@@ -168,7 +168,8 @@ def test_what_prompts_save_is_beside_what_each_would_load_without_sections(overv
     overview = overviews.read(DAY)
     for each in specialists(overview):
         source = each.slice_of or each.name
-        (sizes,) = (found.sizes for found in read_stats(workspace, (each.name,), source=source, as_of=DAY).profiles)
+        stats = read_stats(workspace, source=source, as_of=DAY)
+        (sizes,) = (found.sizes for found in stats.profiles if found.profile == each.name)
         prompts, flat, saved = saved_by(overview, [each])
         assert flat == max(sizes.flat.characters, each.sizes.flat.characters)
         assert saved == (round(100 - (100 * prompts / flat), 1) if flat else 0)

@@ -122,13 +122,9 @@ def test_each_profile_is_measured_on_its_own_files_or_on_those_of_another(place)
     assert shared.total.files.tokens == 2 * shared.profiles[0].sizes.files.tokens
 
 
-def test_who_is_asked_for_is_measured_whatever_is_wrong_with_others_or_is_an_error(place):
-    put(place / "profiles" / "chief.yaml", "tierr: 1\n")
-    stats = read_stats(opened(place), ("neo", "neo"), as_of=DAY)
-    assert ([each.profile for each in stats.profiles], stats.problems) == (["neo"], ())
-    for choices in ({"names": ("noe",)}, {"source": "noe"}):
-        with pytest.raises(UnknownNameError, match="there is no profile 'noe'"):
-            read_stats(opened(place), **choices)
+def test_a_source_that_cannot_be_read_is_an_error(place):
+    with pytest.raises(UnknownNameError, match="there is no profile 'noe'"):
+        read_stats(opened(place), source="noe")
     put(place / "homes" / "neo" / "USER.md", b"\xff")
     with pytest.raises(UnreadableError):
         read_stats(opened(place), source="neo")

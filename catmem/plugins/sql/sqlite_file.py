@@ -16,6 +16,7 @@ import json
 import os
 import sqlite3
 import weakref
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -320,19 +321,24 @@ class DatabaseFile:
         """Whether this process has seen a store in it, or the root has had one there. Raises ``UnreadableError``."""
         return self.store is not None or self.mark.read() is not None
 
-    def refuse_other(self, store: str, revisions: int) -> None:
+    def refuse_other(self, store: str, revisions: Callable[[], int]) -> None:
         """Raise ``StoreError`` (``other_database``) for another store than the one that is known here.
 
-        Raises ``DamagedError`` if it has less than what was acknowledged, and ``UnreadableError``.
+        Raises ``DamagedError`` if it has less ``revisions`` than what was acknowledged, and ``UnreadableError``.
         """
         marked = self.mark.read()
         if {self.store, marked and marked.store} - {None, store}:
             raise self.other()
-        self.refuse_behind(revisions)
+        self._refuse_less(marked, revisions())  # counted behind the mark: another process may write meanwhile
 
     def refuse_behind(self, revisions: int) -> None:
-        """Raise ``DamagedError`` if it has less than what was acknowledged, and ``UnreadableError``."""
-        marked = self.mark.read()
+        """Raise ``DamagedError`` if it has less than what was acknowledged; for a writer, while no other can be at it.
+
+        Raises ``UnreadableError``.
+        """
+        self._refuse_less(self.mark.read(), revisions)
+
+    def _refuse_less(self, marked: Marked | None, revisions: int) -> None:
         if marked is not None and revisions < marked.revisions:
             lost = marked.revisions - revisions
             said = "1 acknowledged revision is" if lost == 1 else f"{lost:,} acknowledged revisions are"
@@ -348,7 +354,7 @@ class DatabaseFile:
         if self.store is not None:
             self.mark.write(self.store, revisions, only_more=True)
 
-    def accept(self, store: str, revisions: int) -> str | None:
+    def accept(self, store: str, revisions: Callable[[], int]) -> str | None:
         """Take the database as it is, also if it is another one or has lost something; says so then."""
         try:
             self.refuse_other(store, revisions)
@@ -357,7 +363,7 @@ class DatabaseFile:
         else:
             return None
         self.store = store
-        self.mark.write(store, revisions, only_more=False)
+        self.mark.write(store, revisions(), only_more=False)
         return said
 
     def gone(self, what: str = "is not there any more", op_id: str | None = None) -> StoreError:

@@ -9,6 +9,7 @@ clause of its own: SQLite would put that of the outer statement in its place.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -233,7 +234,7 @@ def _refuse_strange(file: DatabaseFile | None, link: Link, found: tuple[int, str
     if file is None:
         return
     if found is not None:
-        file.refuse_other(found[1], revisions_of(link))
+        file.refuse_other(found[1], partial(revisions_of, link))
     elif file.is_lasting() and version_of(link) is None:  # else another process has just made them
         raise file.gone("has none of the tables that it had")
 
@@ -348,7 +349,7 @@ class Readiness:
             return []
         with database.looking() as link:
             found = version_of(link)
-            said = None if found is None else database.file.accept(found[1], revisions_of(link))
+            said = None if found is None else database.file.accept(found[1], partial(revisions_of, link))
         return [said] if said else []
 
     @property

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from catmem.errors import DamagedError, StoreError
-from catmem.plugins.sql.sqlite_file import Connection
+from catmem.plugins.sql.sqlite_file import Connection, FileMark
 from catmem.store.contract import Change
 from tests.unit.store.sql.writes import USER
 
@@ -144,6 +144,20 @@ def test_a_kill_beside_the_mark_is_no_loss(path, marked, moment):
     after = marked()
     assert after.head(USER).revision == "3"
     assert add(after, b"on").revision == "4"
+
+
+def test_a_write_of_another_process_between_the_look_and_the_mark_is_no_loss(marked, monkeypatch):
+    writer, reader = marked(), marked()
+    add(writer, b"1")
+    read = FileMark.read
+
+    def write_first(mark):
+        monkeypatch.setattr(FileMark, "read", read)
+        add(writer, b"2")
+        return read(mark)
+
+    monkeypatch.setattr(FileMark, "read", write_first)
+    assert reader.head(USER).revision == "2"
 
 
 def test_a_log_that_is_gone_when_a_write_was_just_made_names_its_op_id(store, path):

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -200,7 +200,7 @@ def _callback(row: OperationRow) -> Callable[..., None]:
             dialogue=_dialogue, on_close=ctx.call_on_close, show=show_now,
         )  # fmt: skip
         try:
-            values = {name: _read(ctx, row.parameters[name], value) for name, value in values.items()}
+            _refuse_options(ctx, row, values)
             if "allow_secret" in row.parameters:
                 done = asking_about_secrets(lambda: asked.root.config, values, lambda: call(asked, values))
             else:
@@ -220,16 +220,13 @@ def _callback(row: OperationRow) -> Callable[..., None]:
     return run
 
 
-def _read(ctx: click.Context, each: Parameter, value: Any) -> Any:  # noqa: ANN401 - as the row has it
-    if not each.param.argument and str(value)[:1] == "-" and any(value in known.opts for known in ctx.command.params):
-        raise UsageError(f"{option_of(each)} takes {_metavar(each) or 'a value'}, and {value} is an option.")
-    if each.param.read is None:
-        return value
-    try:
-        return each.param.read(value)
-    except UsageError as error:
-        param = next(known for known in ctx.command.params if known.name == each.name)
-        raise click.BadParameter(error.message, ctx, param) from None
+def _refuse_options(ctx: click.Context, row: OperationRow, values: Mapping[str, Any]) -> None:
+    """Raise ``UsageError`` for an option that stands in the place of the value of another."""
+    known = {name for each in ctx.command.params for name in each.opts if name.startswith("-")}
+    for each in (row.parameters[name] for name, value in values.items() if isinstance(value, str) and value in known):
+        if not each.param.argument:
+            said = _metavar(each) or "a value"
+            raise UsageError(f"{option_of(each)} takes {said}, and {values[each.name]} is an option.")
 
 
 def show(asked: Call, done: Outcome) -> None:

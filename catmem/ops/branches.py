@@ -109,7 +109,6 @@ def merge(
             "Who wins conflicts: ours (the file), theirs (the branch), or both (both entries stay; of two tags, "
             "categories or titles those of the file). Or names of agents: the side wins whose last agent stands first.",
             metavar="WHO",
-            read=_winners,
             form={
                 "anyOf": [
                     {"enum": ["ours", "theirs", "both"]},
@@ -152,7 +151,7 @@ def merge(
         raise UsageError("--entry is for a recovery copy.")
     if every == (entity is not None):
         raise UsageError("Give either the ENTITY whose branches are merged, or --all for those of all files.")
-    chosen: HowDecided = precedence
+    chosen: HowDecided = _winners(precedence) if isinstance(precedence, str) else precedence
     if drop and not branches and call.interface == "command":
         raise UsageError("Name the branches that --drop closes.")
     root = call.root

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from catmem.config.profile import refuse_no_root
 from catmem.ops.shared import AsOf, ExternalChange
-from catmem.ops.table import WRONG, Call, Http, Option, Outcome, P, operation
+from catmem.ops.table import Call, Http, Option, Outcome, P, operation
 from catmem.store.contract import EXTERNAL
 from catmem.workspace.reports import AccessExplanation, explain, read_access, read_stats
 
@@ -101,10 +101,10 @@ def access(
         found: AccessExplanation = explain(call.root, *why)
         if found.note is not None:
             call.tell(found.note)
-        return Outcome(found, problems=found.problems, status=WRONG if found.problems else 0)
+        return Outcome(found, problems=found.problems)
     read = read_access(call.root, profiles or ())
     more = {"entities": [*call.root.config.entities.values()], "problems": read.problems}
-    return Outcome(read, more=more, problems=read.problems, status=WRONG if read.problems else 0)
+    return Outcome(read, more=more, problems=read.problems)
 
 
 @operation(
@@ -131,4 +131,4 @@ def stats(
     """
     refuse_no_root(call.root.config)
     found = read_stats(call.root, source=source, as_of=as_of)
-    return Outcome(found, problems=found.problems, status=WRONG if found.problems else 0)
+    return Outcome(found, problems=found.problems)

@@ -93,8 +93,6 @@ class P(NamedTuple):
     """At other interfaces it has to be there, though the command may go without it."""
     caller: frozenset[Interface] = frozenset()
     """Interfaces at which it is not given: there it names the profile that calls."""
-    read: Callable[[Any], Any] | None = None
-    """Makes the value of what the command line gives. Raises ``UsageError``."""
 
 
 FINDINGS, WRONG, REFUSED, DAMAGE = 1, 2, 3, 4
@@ -423,12 +421,11 @@ def operation(name: str, **row: Any) -> Callable[[Callable[..., Any]], Callable[
     """Make a function a row. Raises ``TypeError``, with its place, for a parameter that no interface could read."""
 
     def add(run: Callable[..., Any]) -> Callable[..., Any]:
-        if name in OPERATIONS:
+        if name in OPERATIONS or (name.partition(" ")[0] in COMMANDS and not run.__module__.startswith(_OWN)):
             raise TypeError(f"{_place(run)}: there is an operation {name!r} already")
         made = OperationRow(name, run, _parameters(name, run), **row)
         _refuse_unreadable(made)
         OPERATIONS[name] = made
-        run.operation = made  # type: ignore[attr-defined]
         return run
 
     return add
@@ -460,6 +457,7 @@ def _parameter(name: str, run: Callable[..., Any], called: str, hint: Any, defau
     return Parameter(called, kind, many, default, hint.__metadata__[0])
 
 
+_OWN = ("catmem.ops.", "catmem.cli.")
 _PATH = re.compile(r"(/[a-z0-9_-]+|/\{[a-z_]+\})+")
 
 
@@ -467,6 +465,10 @@ def _refuse_unreadable(row: OperationRow) -> None:
     """Raise ``TypeError``, with its place, for a path or a type that HTTP or a model could not give."""
     if row.http is not None and not _PATH.fullmatch(row.http.path):
         raise TypeError(f"{_place(row.run)}: the operation {row.name!r} has no path: {row.http.path!r}")
+    if row.http is not None and row.http[:2] in [
+        each.http[:2] for each in OPERATIONS.values() if each.http is not None
+    ]:
+        raise TypeError(f"{_place(row.run)}: {row.name!r} has the path {row.http.path} of another operation")
     for interface in [*(["http"] if row.http else []), *(["tool"] if row.tool else [])]:
         for each in row.at(interface):  # type: ignore[arg-type]  # one of the two
             place = f"{_place(row.run)}: {each.name} of {row.name!r}"
@@ -482,36 +484,18 @@ def _place(run: Callable[..., Any]) -> str:
 
 def import_rows(name: str, module: str) -> None:
     """Import the module with the row or family ``name`` of a plugin. Of one that is not right no row is kept."""
-    before = set(OPERATIONS), set(FAMILIES)
+    before = {*OPERATIONS, *FAMILIES}
     try:
         at(module)
-        own = [each for _, names in _added(*before) for each in names if each.partition(" ")[0] in COMMANDS]
-        if own:
-            raise bad_plugin(f"{module} has an operation {own[0]!r}, and that name is catmem's own")
         if name not in OPERATIONS and name not in FAMILIES:
             raise bad_plugin(f"{module} has no operation {name!r}")
-        _refuse_shadows(module, _added(*before)[0][1])
     except ConfigError:
-        for table, names in _added(*before):
-            for each in names:
-                del table[each]
+        # The core's, which the module may have imported, stay.
+        own = {*COMMANDS, *(each for each, row in OPERATIONS.items() if row.run.__module__.startswith(_OWN))}
+        for each in {*OPERATIONS, *FAMILIES} - before - own:
+            OPERATIONS.pop(each, None)
+            FAMILIES.pop(each, None)
         raise
-
-
-def _refuse_shadows(module: str, names: set[str]) -> None:
-    """Raise ``ConfigError`` (``bad_plugin``) for a path that another operation has."""
-    others = [row for name, row in OPERATIONS.items() if name not in names]
-    paths = {(row.http.method, row.http.path) for row in others if row.http is not None}
-    for row in (OPERATIONS[name] for name in names):
-        if row.http is not None and (row.http.method, row.http.path) in paths:
-            raise bad_plugin(f"{module} has the path {row.http.path} of another operation")
-
-
-def _added(rows: set[str], families: set[str]) -> list[tuple[dict[str, Any], set[str]]]:
-    """What there is beside these rows and families, but for those of the core, which a plugin may have imported."""
-    core = {each for each, row in OPERATIONS.items() if row.run.__module__.startswith(("catmem.ops.", "catmem.cli."))}
-    of_core = {each.partition(" ")[0] for each in core if " " in each}
-    return [(OPERATIONS, OPERATIONS.keys() - rows - core), (FAMILIES, FAMILIES.keys() - families - of_core)]
 
 
 def call(asked: Call, values: Mapping[str, Any]) -> Outcome:

@@ -25,11 +25,11 @@ from catmem.workspace.root import entities_of_each, run_git
 from catmem.workspace.stores import shown_store
 
 
-def _codes(values: Sequence[str]) -> list[str]:
-    codes = [code.strip() for value in values for code in value.split(",") if code.strip()]
-    if not codes:
+def _codes(option: str, values: Sequence[str] | None) -> list[str]:
+    codes = [code.strip() for value in values or () for code in value.split(",") if code.strip()]
+    if values and not codes:
         # A variable that a script forgot to set would stand for all rules.
-        raise UsageError("names no rule")
+        raise UsageError(f"{option} names no rule.")
     return codes
 
 
@@ -73,10 +73,8 @@ def lint(
     fix: Annotated[bool, Option("Apply safe fixes until nothing changes, then say what is left.")] = False,
     unsafe_fixes: Annotated[bool, Option("With --fix or --diff: apply the fixes too that need a second look.")] = False,
     diff: Annotated[bool, Option("Write nothing; print what --fix would change; exit 1 if anything.")] = False,
-    select: Annotated[
-        list[str] | None, Option("Only these rules: CM203, or CM2.", metavar="CODES", read=_codes)
-    ] = None,
-    ignore: Annotated[list[str] | None, Option("Not these rules.", metavar="CODES", read=_codes)] = None,
+    select: Annotated[list[str] | None, Option("Only these rules: CM203, or CM2.", metavar="CODES")] = None,
+    ignore: Annotated[list[str] | None, Option("Not these rules.", metavar="CODES")] = None,
     form: Annotated[
         Literal["text", "json", "github", "sarif"],
         Option("For people, for programs, for GitHub's checks, or for code scanners.", "--format"),
@@ -98,7 +96,8 @@ def lint(
     if call.interface == "http":
         with closing(Linter.open(call.root.root, as_of=as_of)) as linter:
             return Outcome(jsonable(Linted(linter, linter.run(), None)))
-    chosen: dict[str, Any] = {"select": select or (), "ignore": ignore or (), "as_of": as_of, "paths": paths or ()}
+    chosen: dict[str, Any] = {"as_of": as_of, "paths": paths or ()}
+    chosen |= {"select": _codes("--select", select), "ignore": _codes("--ignore", ignore)}
     folder = call.named_root or find_root(".") or "."
     linter, fixed, status = Linter.open(folder, **chosen), None, 0
     if fix or diff:

@@ -45,15 +45,12 @@ BAD_ROWS = {
     ),
     "one that is not imported yet": (
         ROWS + '\n\n@operation("init")\ndef mine(call):\n    pass\n',
-        "others.operations has an operation 'init', and that name is catmem's own",
-    ),
-    "a family of catmem's own": (
-        ROWS + '\n\nfrom catmem.ops.table import family\nfamily("add", "Add.", ())\n', "an operation 'add'",
+        "there is an operation 'init' already",
     ),
     "a parameter that no door can read": (ROWS.replace("(call)", "(call, *, x: set)"), "does not say with Annotated"),
     "a path of another row": (
         ROWS.replace("import Outcome", "import Http, Outcome").replace("rooted=False", 'http=Http("GET", "/mem/read", "x", "x")')
-        + "\n\nimport catmem.ops.http_memory\n", "others.operations has the path /mem/read of another operation",
+        + "\n\nimport catmem.ops.http_memory\n", "'hello' has the path /mem/read of another operation",
     ),
     "a path that is none": (
         ROWS.replace("import Outcome", "import Http, Outcome").replace("rooted=False", 'http=Http("GET", "/{x:path}", "x", "x")'),

@@ -204,16 +204,12 @@ def _submitted(call: Call, request_body: RequestBody, *, confirm: bool) -> Writt
         reason = fields.pop("reason", None)
         if not (reason is None or isinstance(reason, str)):
             raise EnvelopeError(f"reason is {shown(reason)}", key="reason", hint="Nothing was written. Give a text.")
-        if request_body.retry is not None and fields.setdefault("op_id", request_body.retry) != request_body.retry:
-            raise _contrary("Idempotency-Key", "op_id")
         envelope = plain_envelope(call.root, fields, sender, _base(fields, request_body))
         entity, made = envelope.entity_id, partial(submit_read, call.root, envelope, reason=reason)
     else:
         if isinstance(value, dict):
             if request_body.match is not None and str(value.get("prev_rev")) != request_body.match.revision:
-                raise _contrary("If-Match", "prev_rev")
-            if request_body.retry is not None and value.get("op_id") != request_body.retry:
-                raise _contrary("Idempotency-Key", "op_id")
+                raise _contrary()
             entity = str(value.get("entity_id"))
         made = partial(submit, call.root, value, size=request_body.size)
     try:
@@ -238,13 +234,13 @@ def _base(fields: Mapping[str, Any], request_body: RequestBody) -> "WriteBase | 
             )
         return None
     if base_named(fields) is not None and str(base_named(fields)) != request_body.match.revision:
-        raise _contrary("If-Match", "prev_rev")
+        raise _contrary()
     return request_body.match
 
 
-def _contrary(header: str, field: str) -> RequestError:
+def _contrary() -> RequestError:
     return RequestError(
-        f"{header} is not what {field} says",
+        "If-Match is not what prev_rev says",
         code="bad_precondition",
-        hint=f"Nothing was written. Give the same, or leave {header} out.",
+        hint="Nothing was written. Give the same, or leave If-Match out.",
     )

@@ -172,7 +172,7 @@ class Http(NamedTuple):
 
     ``gives`` is a name of ``server/forms.yaml``, ``None`` for any object. ``statuses`` say which status a code of
     an error has here, where that is another than everywhere. ``as_text``: a caller may have its ``text``.
-    ``conditional``: its body is one of its own form, and it takes ``If-Match`` and ``Idempotency-Key``.
+    ``conditional``: its body is one of its own form, and it takes ``If-Match``.
     """
 
     method: Literal["GET", "POST"]
@@ -316,12 +316,11 @@ class Stopped(Exception):  # noqa: N818 - no error: the person has had enough
 
 
 class RequestBody(NamedTuple):
-    """The JSON of a request's body, its bytes, what ``If-Match`` says, and the ``op_id`` of ``Idempotency-Key``."""
+    """The JSON of a request's body, its bytes, and what ``If-Match`` says."""
 
     value: Any = None
     size: int = 0
     match: WriteBase | None = None
-    retry: str | None = None
 
 
 def _no_dialogue(name: str) -> Any:  # noqa: ANN401 - there is none

@@ -56,7 +56,6 @@ from catmem.workspace.root import hide_names
 from catmem.writing.drift_guard import ToolSession
 from catmem.writing.request import is_digest
 
-CONDITIONS = frozenset({"if-match", "idempotency-key"})
 _LIST: Schema = {"type": "string", "maxLength": 65_536}
 """A list in an address: its parts with commas between."""
 _SHORT: Schema = {"maxLength": 1024}
@@ -156,29 +155,19 @@ async def _respond(request: Request, endpoint: Endpoint) -> Response:
 
 async def _asked(request: Request, endpoint: Endpoint) -> tuple[dict[str, Any], RequestBody]:
     """What a request asks for. Raises ``RequestError``: 400 ``bad_parameter``, ``bad_precondition``, 415."""
-    headers, http = request.headers, endpoint.http
+    headers = request.headers
     given = [*query_of(request), *((name, str(value)) for name, value in request.path_params.items())]
     values = read_values(endpoint.query, given)
     if not endpoint.writes:
-        if headers.get("content-length", "0") != "0" or "transfer-encoding" in headers:
-            raise RequestError(
-                f"{http.method} {http.path} takes no body", code="bad_body", status=400,
-                hint="Nothing was done. Give what is asked for as parameters of the address.",
-            )  # fmt: skip
         return values, RequestBody()
     refuse_other_type(request, JSON_TYPE, "JSON", "Send the header 'Content-Type: application/json'.")
-    if not http.conditional and (conditions := CONDITIONS.intersection(headers)):
+    if "if-match" in headers and not endpoint.http.conditional:
         raise RequestError(
-            f"this path takes no {min(conditions)}",
+            "this path takes no If-Match",
             code="bad_precondition",
             hint="Nothing was done. Leave the header out: it is for /mem/write.",
         )
-    retry = headers.get("idempotency-key")
-    return values, RequestBody(
-        await request.body(),
-        match=read_match(headers.getlist("if-match")),
-        retry=None if retry is None else retry.strip().strip('"'),
-    )
+    return values, RequestBody(await request.body(), match=read_match(headers.getlist("if-match")))
 
 
 def _status(endpoint: Endpoint, request_body: RequestBody, error: CatmemError) -> int | None:
@@ -307,7 +296,6 @@ def _fields(body: bytes, form: str) -> dict[str, Any]:
 IF_MATCH = field(
     "If-Match", "The ETag of what the write is made on: it says the same as prev_rev.", {"type": "string"}, "header"
 )
-RETRY = field("Idempotency-Key", "The same as op_id.", {"type": "string"}, "header")
 
 PATH = "/openapi.json"
 
@@ -363,7 +351,7 @@ def document() -> dict[str, Any]:
 
 def _operation(endpoint: Endpoint) -> dict[str, Any]:
     http = endpoint.http
-    more = [IF_MATCH, RETRY] if http.conditional else []
+    more = [IF_MATCH] if http.conditional else []
     given = _json_answer("Done." if endpoint.writes else "What was asked for.", http.gives)
     given["headers"] = {"ETag": {"schema": {"type": "string"}, "description": "What If-Match takes, of an entity."}}
     if http.as_text:
@@ -430,7 +418,7 @@ _PLAIN_FIELDS = {
     "any JSON value.",
     "prev_rev": "The revision that it is made on. If-Match can say it too; one of the two has to.",
     "parents": "The same as prev_rev, in a list; behind it the revisions that the write merges, branches too.",
-    "op_id": "A name of the writer's own for this write, the same in a retry. Idempotency-Key can say it too.",
+    "op_id": "A name of the writer's own for this write, the same in a retry.",
     "alert": "Refuse the write once if the new text has little in common with the old one.",
 }
 _REASON = {"type": "string", "maxLength": 500, "description": "Why, for the history and for the person who decides."}

@@ -71,12 +71,11 @@ neo POST /mem/write {"entity_id": "neo/user", "content": [{"action": "add", "con
 neo POST /mem/write {"entity_id": "neo/user", "content": [{"action": "add", "content": "Another.", "category": "rules"}], "prev_rev": 3, "op_id": "neo:1"}
 neo GET /mem/read?entity_id=neo/user
 neo POST /mem/write [If-Match: {etag}] {"entity_id": "neo/user", "content": [{"action": "add", "content": "With a tag.", "category": "rules"}]}
-neo POST /mem/write [If-Match: {etag}] [Idempotency-Key: neo:2] {"entity_id": "neo/user", "content": [{"action": "remove", "old_text": "With a tag"}]}
-neo POST /mem/write [If-Match: {etag}] [Idempotency-Key: neo:2] {"entity_id": "neo/user", "content": [{"action": "remove", "old_text": "With a tag"}]}
+neo POST /mem/write [If-Match: {etag}] {"op_id": "neo:2", "entity_id": "neo/user", "content": [{"action": "remove", "old_text": "With a tag"}]}
+neo POST /mem/write [If-Match: {etag}] {"op_id": "neo:2", "entity_id": "neo/user", "content": [{"action": "remove", "old_text": "With a tag"}]}
 neo POST /mem/write [If-Match: "1"] {"entity_id": "neo/user", "content": [{"action": "add", "content": "Stale.", "category": "rules"}]}
 neo POST /mem/write [If-Match: *] {"entity_id": "neo/user", "content": [{"action": "add", "content": "Any.", "category": "rules"}]}
 neo POST /mem/write [If-Match: nonsense] {"entity_id": "neo/user", "content": []}
-neo POST /mem/write [Idempotency-Key: not a key] {"entity_id": "neo/user", "content": [], "prev_rev": 3}
 neo POST /mem/write {"entity_id": "neo/user", "content": [{"action": "replace", "old_text": "due on the 20th", "content": "Due on the 23rd."}], "prev_rev": 4, "reason": "A letter."}
 neo POST /mem/write {"entity_id": "neo/user", "content": [{"action": "replace", "old_text": "15th", "content": "Due on the 23rd."}], "prev_rev": 4, "reason": "A letter."}
 neo POST /mem/write {"entity_id": "neo/user", "content": [{"action": "add", "content": "No.", "category": "vault"}], "prev_rev": 4}

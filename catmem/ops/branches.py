@@ -85,7 +85,6 @@ def _winners(named: str) -> str | list[str]:
         "Merge branches into the head",
         "For a person and a profile of tier 1. A conflict that nothing decides is a 409, and nothing is written.",
         "Merged",
-        statuses={"unknown_agent": 422},
     ),
     records=True,
     apart={"interactive": "precedence drop every form", "drop": "precedence every", "numbers": "every"},

@@ -247,8 +247,6 @@ def search(
         "given its own.",
         "Prompt",
         as_text=True,
-        refusals=(404, 422),
-        statuses={"selector": 422},
     ),
     tool=Tool("Slice of memory", "Give what you see as text, for an agent without a profile.", {"text": "string"}),
 )

@@ -53,7 +53,6 @@ class Decisions:
         "List writes that wait for a person",
         "The oldest first. An agent gets its own, also those that were decided, and those it may approve.",
         "Proposals",
-        refusals=(),
     ),
 )
 def proposals(

@@ -35,7 +35,6 @@ if TYPE_CHECKING:  # what it loads takes long, and a seed needs none of it
 
 _Settlements: TypeAlias = Mapping[str, Choice]
 """What is said of conflicts, by the beginning of their ids; of all the others by an empty one."""
-_STATUSES = {"seed_target": 422, "bad_category": 422, "unknown_category": 422}
 ReplaceCloned = Annotated[
     bool,
     Option(
@@ -84,7 +83,6 @@ class Seeds:
         "For a person and, from its own files, a profile of tier 1. Files that were refused make it a 409; the others "
         "are seeded.",
         "Seeded",
-        statuses=_STATUSES,
     ),
     records=True,
     tool=Tool(

@@ -170,8 +170,7 @@ class Parameter(NamedTuple):
 class Http(NamedTuple):
     """The path of an operation in the API: a ``summary``, what is ``said``, and the form of its answer.
 
-    ``gives`` is a name of ``server/forms.yaml``, ``None`` for any object. ``statuses`` say which status a code of
-    an error has here, where that is another than everywhere. ``as_text``: a caller may have its ``text``.
+    ``gives`` is a name of ``server/forms.yaml``, ``None`` for any object. ``as_text``: a caller may have its ``text``.
     ``conditional``: its body is one of its own form, and it takes ``If-Match``.
     """
 
@@ -180,9 +179,6 @@ class Http(NamedTuple):
     summary: str
     said: str
     gives: str | None = None
-    refusals: Sequence[int] = (404,)
-    """Statuses with which it may refuse, beside those that every path has, or every one that takes a body."""
-    statuses: Mapping[str, int] = _NONE
     name: str | None = None
     """Its ``operationId``, where that is another than the row's name."""
     as_text: bool = False

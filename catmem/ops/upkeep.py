@@ -62,7 +62,7 @@ class Linted:
     opens="root",
     examples=("catmem lint", "catmem lint --fix homes/", "catmem lint --select CM2,CM6 --format sarif"),
     people=("lint", "Lint looks at everything, so it is for a person."),
-    http=Http("GET", "/lint", "What lint finds in the root", "For a person.", "Lint", refusals=()),
+    http=Http("GET", "/lint", "What lint finds in the root", "For a person.", "Lint"),
     apart={"diff": "fix form"},
     needs={"unsafe_fixes": "fix diff"},
 )

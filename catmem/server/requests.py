@@ -162,9 +162,9 @@ _OF_PLACES = ("path", "line", "column", "drift_backup")
 _FROM_INTERNAL = 500
 
 
-def answer_of(error: CatmemError, *, bounded: bool = True, status: int | None = None) -> tuple[int, dict[str, Any]]:
+def answer_of(error: CatmemError, *, bounded: bool = True) -> tuple[int, dict[str, Any]]:
     """The status and the JSON of an answer: ``jsonable(error)``, and ``head`` where a write was refused for it."""
-    status = error.http_status if status is None else status
+    status = error.http_status
     data = {name: value for name, value in jsonable(error).items() if value is not None}
     if isinstance(error, RefusedError) and error.head is not None:
         data["head"] = dict(error.head)

@@ -56,6 +56,7 @@ from catmem.workspace.root import hide_names
 from catmem.writing.drift_guard import ToolSession
 from catmem.writing.request import is_digest
 
+_PRECONDITION_FAILED = 412
 _LIST: Schema = {"type": "string", "maxLength": 65_536}
 """A list in an address: its parts with commas between."""
 _SHORT: Schema = {"maxLength": 1024}
@@ -144,10 +145,9 @@ async def _respond(request: Request, endpoint: Endpoint) -> Response:
     try:
         sent, shown, session = await in_thread(request, _made, request, endpoint, values, request_body)
     except CatmemError as error:
-        status = _status(endpoint, request_body, error)
-        if status is None:
+        if request_body.match is None or not _is_stale(error):
             raise
-        return JSONResponse(answer_of(error, bounded=not caller.is_person, status=status)[1], status)
+        return JSONResponse(answer_of(error, bounded=not caller.is_person)[1], _PRECONDITION_FAILED)
     if session is not None and request.method != "HEAD":  # what is sent without a body shows nothing
         session.learn(shown)
     return sent
@@ -170,15 +170,8 @@ async def _asked(request: Request, endpoint: Endpoint) -> tuple[dict[str, Any], 
     return values, RequestBody(await request.body(), match=read_match(headers.getlist("if-match")))
 
 
-def _status(endpoint: Endpoint, request_body: RequestBody, error: CatmemError) -> int | None:
-    """The status of an error where it is another one here: with ``If-Match`` a stale write is a 412."""
-    if request_body.match is not None and _is_stale(error):
-        return 412
-    return endpoint.http.statuses.get(error.code)
-
-
 def _is_stale(error: CatmemError) -> bool:
-    """Whether a write was refused for what it was made on."""
+    """Whether a write was refused for what it was made on: with ``If-Match`` that is a 412."""
     if isinstance(error, OperationCollisionError):
         # Of an op_id that was used for something else ``expected`` is a digest, or hidden.
         return error.expected is not None and not is_digest(error.expected)
@@ -316,9 +309,10 @@ _REFUSALS = {
     428: "Nothing says what the write is made on.",
     503: "Not now: busy, or the store cannot work.",
 }
-_ALWAYS = (400, 401, 403, 503)
-_BODIES = (409, 413, 415, 422)
-"""Statuses with which a path may refuse: every one, and one that takes a body."""
+_ALWAYS = (400, 401, 403, 404, 422, 503)
+_BODIES = (409, 413, 415)
+_BASES = (412, 428)
+"""Statuses with which a path may refuse: every one, one that takes a body, and one that takes ``If-Match``."""
 _PLAIN = {
     "/healthz": ("healthz", "Whether the process lives"),
     "/readyz": ("readyz", "Whether the store answers and takes writes"),
@@ -360,12 +354,13 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
     if http.conditional:
         place = {"schema": {"type": "string"}, "description": "Where to ask what became of it."}
         answers["202"] = _json_answer("It waits, and a person decides.", http.gives) | {"headers": {"Location": place}}
+    refusals = [*_ALWAYS, *(_BODIES if endpoint.writes else ()), *(_BASES if http.conditional else ())]
     operation: dict[str, Any] = {
         "operationId": endpoint.name,
         "summary": http.summary,
         "description": http.said,
         "parameters": [*endpoint.fields, *more],
-        "responses": {**answers, **_refused([*_ALWAYS, *(_BODIES if endpoint.writes else ()), *http.refusals])},
+        "responses": {**answers, **_refused(refusals)},
     }
     if http.gives == "Seeded":
         operation["responses"]["409"] = {

@@ -23,7 +23,7 @@ import json
 import logging
 import os
 import signal
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
@@ -66,16 +66,9 @@ PROMPT = types.Prompt(
     name="context",
     title="What is remembered",
     description="The memory of this profile as text for a system prompt, as it is now.",
-    arguments=[
-        types.PromptArgument(name="categories", description="Only these, with commas between."),
-        types.PromptArgument(name="budget", description="At most so many characters."),
-        types.PromptArgument(name="from", description="Of the files of this profile (tier 1 only)."),
-    ],
 )
 _OPENING = frozenset({"initialize", "server/discover"})
 _EMPTY = "Nothing is remembered yet."
-_DIGITS = 9
-"""Of a budget at most."""
 _FAILED = "catmem failed in a way that it does not know"
 _UNEXPECTED: dict[str, Any] = {
     "success": False,
@@ -114,7 +107,6 @@ class _Memory:
             on_list_tools=self.list_tools,
             on_call_tool=self.call_tool,
             on_list_resources=self.list_resources,
-            on_list_resource_templates=self.list_templates,
             on_read_resource=self.read_resource,
             on_list_prompts=self.list_prompts,
             on_get_prompt=self.get_prompt,
@@ -160,9 +152,6 @@ class _Memory:
     async def list_resources(self, _: _ServerContext, __: _Pages) -> types.ListResourcesResult:
         return types.ListResourcesResult(resources=await self._read(lambda: _resources(self.workspace, self.profile)))
 
-    async def list_templates(self, _: _ServerContext, __: _Pages) -> types.ListResourceTemplatesResult:
-        return types.ListResourceTemplatesResult(resource_templates=list(_TEMPLATES))
-
     async def read_resource(
         self, _: _ServerContext, params: types.ReadResourceRequestParams
     ) -> types.ReadResourceResult:
@@ -180,16 +169,15 @@ class _Memory:
         session = self._session()
         if params.name != PROMPT.name:
             raise MCPError(INVALID_PARAMS, f"Unknown prompt: {params.name}")
-        how = _slice(params.arguments or {})
-        prompt = await self._read(lambda: self._prompt(session, how))
+        prompt = await self._read(lambda: self._prompt(session))
         said = [PROMPT.description, *(f"Warning: {warning}." for warning in prompt["warnings"])]
         said += [prompt["advice"]] if "advice" in prompt else []
         message = types.PromptMessage(role="user", content=types.TextContent(text=prompt["text"] or _EMPTY))
         return types.GetPromptResult(description=" ".join(map(str, said)), messages=[message])
 
-    def _prompt(self, session: ToolSession, how: Mapping[str, Any]) -> dict[str, Any]:
-        asked = Call(row_of("prompt"), lambda _: self.workspace, "http", self.profile, self.profile, frozenset(how))
-        done = call(asked, {"profile": self.profile, **how})
+    def _prompt(self, session: ToolSession) -> dict[str, Any]:
+        asked = Call(row_of("prompt"), lambda _: self.workspace, "http", self.profile, self.profile)
+        done = call(asked, {"profile": self.profile})
         answer: dict[str, Any] = done.seen_by(asked)
         session.learn(done.shows(answer))
         return answer
@@ -221,16 +209,6 @@ def _protocol_error(error: CatmemError) -> MCPError:
 _MARKDOWN = "text/markdown"
 _SCHEME = "memory://"
 
-_TEMPLATES = (
-    types.ResourceTemplate(
-        name="category",
-        title="A category of memory",
-        uri_template=f"{_SCHEME}{{category}}",
-        description="The entries of one category, as Markdown.",
-        mime_type=_MARKDOWN,
-    ),
-)
-
 
 def _categories(workspace: Workspace, profile: str) -> tuple[str, ...]:
     """The categories with entries that the profile sees, those of its ``user`` file first, each in its own order."""
@@ -249,20 +227,6 @@ def _resources(workspace: Workspace, profile: str) -> list[types.Resource]:
         )
         for category in _categories(workspace, profile)
     ]
-
-
-def _slice(arguments: Mapping[str, str]) -> dict[str, Any]:
-    """What part of the prompt a client asks for. Raises ``MCPError`` for an argument that there is not."""
-    known = {each.name for each in PROMPT.arguments or ()}
-    unknown = next((name for name in arguments if name not in known), None)
-    if unknown is not None:
-        raise MCPError(INVALID_PARAMS, f"The prompt takes no {unknown}; it takes {', '.join(sorted(known))}.")
-    given = {name: value.strip() for name, value in arguments.items() if value.strip()}
-    budget = given.get("budget", "1")
-    if not (budget.isascii() and budget.isdigit() and len(budget) <= _DIGITS and int(budget)):
-        raise MCPError(INVALID_PARAMS, "The budget is a number of characters from 1.")
-    named = [name.strip() for name in given["categories"].split(",")] if "categories" in given else []
-    return {"source": given.get("from"), "categories": named, "budget": int(budget) if "budget" in given else None}
 
 
 def _category(workspace: Workspace, profile: str, uri: str, session: ToolSession) -> str | None:

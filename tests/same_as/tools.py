@@ -79,7 +79,7 @@ def _play(stage: Stage, profile: str) -> None:
     ]
     calls += [
         ("prompts/list", {}),
-        ("prompts/get", {"name": "context", "arguments": {"categories": "rules"}}),
+        ("prompts/get", {"name": "context"}),
         ("no/such", {}),
     ]
     with stage.process("catmem", "mcp", "-p", profile) as server:

@@ -267,8 +267,8 @@ def of_http(root, budget, profile="orchestrator", named=NAMED):
 def of_mcp(root, budget, profile="orchestrator", named=NAMED):
     async def asked():
         async with Client(make_server(Workspace.open(root.folder, search=False), profile)) as client:
-            found = await client.get_prompt("context", {"categories": ",".join(named), "budget": str(budget)})
-            return found.messages[0].content.text
+            found = await client.call_tool("memory_prompt", {"categories": named, "budget": budget})
+            return found.structured_content["text"]
 
     return asyncio.run(asked())
 

@@ -132,17 +132,3 @@ async def test_an_unreadable_file_is_an_error_and_no_empty_memory(tmp_path, era)
             assert caught.value.error.code == INTERNAL_ERROR
             assert str(tmp_path) not in str(caught.value)
         assert (await told(client, "memory_list"))["success"] is False
-
-
-# --- the prompt --------------------------------------------------------------------------------------------------------
-
-
-@talks
-async def test_the_prompt_is_narrowed_by_its_arguments(tmp_path):
-    workspace = root(tmp_path)
-    async with client_of(workspace) as client:
-        prompt = await client.get_prompt("context", {"categories": "talk", "budget": "10000", "from": " "})
-        assert prompt.messages[0].content.text == workspace.prompt("neo", categories=["talk"], budget=10_000).text
-        for wrong in ({"budget": "0"}, {"budget": "ten"}, {"category": "talk"}, {"categories": "a!"}, {"from": "boss"}):
-            with pytest.raises(MCPError):
-                await client.get_prompt("context", wrong)

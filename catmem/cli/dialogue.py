@@ -7,17 +7,13 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from select import select
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import click
 
 from catmem.cli.output import WIDE, say
-from catmem.config.config import Config
-from catmem.errors import ConfigError, EditError, UnreadableError, errors_at
-from catmem.model.document import Version
-from catmem.model.merge import Conflict
+from catmem.errors import ConfigError, UnreadableError, errors_at
 from catmem.text import MAX_FILE_BYTES, decode, first_line, printable
-from catmem.writing.request import How
 
 _NARROWEST = len("e WORDS")
 STDIN = "standard input"
@@ -186,48 +182,3 @@ class Dialogue:
         shown = typed.decode(errors="replace")
         self._prompt("".join(each for each in shown if each.isprintable()) + "\n" * (len(shown) == 1))
         return typed
-
-
-class ConflictDialogue(Dialogue):
-    """Asks what becomes of conflicts. ``how`` says who acts, and whether a secret may be stored."""
-
-    def __init__(self, question: Question, config: Config, how: How) -> None:
-        """``config`` says what becomes of secrets."""
-        super().__init__(question)
-        self.config, self.how = config, how
-        self.is_over = False
-
-    def settle(self, conflict: Conflict) -> str | Version | None:
-        """The name of the answer to a conflict, or its entry in other words; ``None`` where there are no more."""
-        while (reply := self.ask(without="edit" if conflict.reason == "title" else "")) is not None:
-            if reply.name != "edit":
-                return reply.name
-            if (own := self._own_words(reply, conflict)) is not None:
-                return own
-        self.is_over = True
-        return None
-
-    def _own_words(self, answer: Reply, conflict: Conflict) -> Version | None:
-        """The entry of a conflict in other words, ``None`` for none, or for a secret that a terminal took back."""
-        from catmem.cli.interface import asking_about_secrets
-        from catmem.merging.branches import in_words
-        from catmem.writing.policy import check_threats
-
-        config, how, like = self.config, self.how, conflict.ours or conflict.theirs
-        words = self.words(answer, "" if like is None else like.body)
-        try:
-            warning = asking_about_secrets(
-                lambda: config,
-                cast("dict[str, Any]", how),
-                lambda: check_threats([words], config, to_agent=False, allow_secret=how["allow_secret"]),
-            )
-        except EditError as error:
-            if not self.on_terminal:
-                raise
-            say(f"{error.message}.")
-            return None
-        if warning:
-            say(f"warning: {warning}")
-        if not words:
-            say("Nothing was changed.")
-        return in_words(conflict, words) if words else None

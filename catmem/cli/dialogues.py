@@ -3,37 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
 import click
 
-from catmem.cli.dialogue import STDIN, AnswerKey, ConflictDialogue, Dialogue, Question, Reply
-from catmem.cli.output import conflict_lines, emit, in_json, print_error, say, say_all, show_written
+from catmem.cli.dialogue import STDIN, AnswerKey, Dialogue, Question, Reply
+from catmem.cli.output import conflict_lines, emit, in_json, print_error, say, say_all
 from catmem.cli.texts.entries import DONE, after, done_line, proposal_lines, revision, say_copies
 from catmem.cli.texts.files import conflict_text
 from catmem.config.config import Config, expand_user
-from catmem.errors import CatmemError, ChangedMeanwhileError, ConfigError
+from catmem.errors import CatmemError, ChangedMeanwhileError, ConfigError, EditError
 from catmem.jsonable import jsonable
 from catmem.merging.branches import ConflictAnswer, Disagreement
 from catmem.model.document import Version
 from catmem.model.merge import Conflict
-from catmem.names import FILE_NAMES, parts_of
+from catmem.names import FILE_NAMES
 from catmem.ops.review import decide
 from catmem.ops.seeding import open_conflicts
 from catmem.ops.table import FINDINGS, REFUSED, Outcome, Stopped
 from catmem.proposals.proposal import Proposal, data_for
 from catmem.registry import registry
 from catmem.seeding.plan import SeedPlan
-from catmem.seeding.slices import Choice, FilePlan, conflict_id
+from catmem.seeding.slices import Choice
 from catmem.staleness.review import Answered, Due, Review, ReviewAnswer
 from catmem.text import counted, plural, printable
-from catmem.workspace.root import Root
 from catmem.workspace.workspace import Workspace
-from catmem.writing.request import How, Operation
-from catmem.writing.write import write_operations
+from catmem.writing.request import How
 
 _DECIDED = "what was decided before it stays, and the rest still waits."
 _ANSWERED = "what was answered before it is written, and running it again goes on."
@@ -78,7 +75,6 @@ SEED = Question(
         AnswerKey(
             "b", "both", "both: the two stand one after the other (of tags, categories and titles: the target's)"
         ),
-        AnswerKey("e", "edit", "edit: both sides say WORDS instead", words="WORDS"),
         AnswerKey("l", "leave", "leave it open for now"),
     ),
     quits="this conflict and all later ones stay open, those before it are settled",
@@ -146,89 +142,73 @@ def _specialists(said: str) -> list[str]:
     return names
 
 
-class MergeDialogue(ConflictDialogue):
+class MergeDialogue(Dialogue):
     """Shows one conflict after the other and asks what becomes of it; called with each by the merge."""
 
     def __init__(self, config: Config, how: How) -> None:
-        """``config`` says what becomes of secrets."""
-        super().__init__(MERGE, config, how)
+        """``config`` says what becomes of secrets, ``how`` who acts, and whether one may be stored."""
+        super().__init__(MERGE)
+        self.config, self.how = config, how
         self._asked = 0
 
     def __call__(self, found: Disagreement) -> ConflictAnswer:
         """The answer to one conflict. Raises ``Stopped``, and ``ConfigError`` (``bad_answer``) off a terminal."""
         self._asked += 1
         emit(printable("".join(f"{line}\n" for line in conflict_lines([jsonable(found)], self._asked))))
-        answer = self.settle(found.conflict)
-        if answer is None:
-            raise Stopped("Nothing was written.", REFUSED)
-        return cast("ConflictAnswer", answer)
+        conflict = found.conflict
+        while (reply := self.ask(without="edit" if conflict.reason == "title" else "")) is not None:
+            if reply.name != "edit":
+                return cast("ConflictAnswer", reply.name)
+            if (own := self._own_words(reply, conflict)) is not None:
+                return own
+        raise Stopped("Nothing was written.", REFUSED)
+
+    def _own_words(self, answer: Reply, conflict: Conflict) -> Version | None:
+        """The entry of a conflict in other words, ``None`` for none, or for a secret that a terminal took back."""
+        from catmem.cli.interface import asking_about_secrets
+        from catmem.merging.branches import in_words
+        from catmem.writing.policy import check_threats
+
+        config, how, like = self.config, self.how, conflict.ours or conflict.theirs
+        words = self.words(answer, "" if like is None else like.body)
+        try:
+            warning = asking_about_secrets(
+                lambda: config,
+                cast("dict[str, Any]", how),
+                lambda: check_threats([words], config, to_agent=False, allow_secret=how["allow_secret"]),
+            )
+        except EditError as error:
+            if not self.on_terminal:
+                raise
+            say(f"{error.message}.")
+            return None
+        if warning:
+            say(f"warning: {warning}")
+        if not words:
+            say("Nothing was changed.")
+        return in_words(conflict, words) if words else None
 
 
-class SeedDialogue(ConflictDialogue):
-    """Shows one conflict after the other, and asks what becomes of it. Own words go to both sides."""
+class SeedDialogue(Dialogue):
+    """Shows one conflict after the other, and asks what becomes of it."""
 
-    def __init__(self, workspace: Root, how: How) -> None:
-        """Own words are written to the sources in ``workspace``."""
-        super().__init__(SEED, workspace.config, how)
-        self._workspace = workspace
+    def __init__(self) -> None:
+        """It asks until there are no more answers, about the conflicts of all sources."""
+        super().__init__(SEED)
+        self._is_over = False
 
     def plan(self, planned: Callable[..., SeedPlan]) -> SeedPlan:
-        """The plan by the answers. Own words are written to the source, and the target takes them from there."""
-        plan = planned()
-        answers: dict[str, Choice | Version | None] = {}
-        own: dict[str, Version] = {}
-        operations: dict[str, list[Operation]] = {}
-        for _, file, found in open_conflicts(plan):
-            answer = self._answer_to(file, found)
-            if isinstance(answer, Version):
-                entry = _side(file.source, found, ours=None)
-                if entry not in own:
-                    operations.setdefault(file.source, []).extend(_in_source(found, answer))
-                # The source holds one wording: where other words were given for another target, that is asked again.
-                answer = answer if own.setdefault(entry, answer).body == answer.body else None
-            answers[_side(file.target, found, theirs=None)] = answer
-        for source, each in operations.items():
-            if not self._write(source, each, plan.read[source].digest):
-                return plan
-        plan = planned() if operations else plan
-        chosen: dict[str, Choice] = {}
+        """The plan by the answers. Raises ``ConfigError`` (``bad_answer``) off a terminal."""
+        plan, chosen = planned(), dict[str, Choice]()
         for name, file, found in open_conflicts(plan):
-            if (answer := answers.get(_side(file.target, found, theirs=None))) is not None:
-                chosen[name] = "source" if isinstance(answer, Version) else answer
+            if self._is_over:
+                break
+            emit(conflict_text(file, found, "\n"))
+            reply = self.ask()
+            self._is_over = reply is None
+            if reply is not None and reply.name != "leave":
+                chosen[name] = cast("Choice", reply.name)
         return planned(resolve=chosen) if chosen else plan
-
-    def _write(self, source: str, operations: Sequence[Operation], digest: str) -> bool:
-        """Write own words to a file of the source; false if they wait for a person."""
-        name, target = parts_of(source)
-        how: How = {**self.how, "expected": digest}
-        written = write_operations(self._workspace, name, operations, target=target, **how)
-        show_written(written, "settled in", self.how)
-        return written.waiting is None
-
-    def _answer_to(self, plan: FilePlan, conflict: Conflict) -> Choice | Version | None:
-        """The answer to one conflict, ``None`` to leave it. Raises ``ConfigError`` (``bad_answer``) off a terminal."""
-        if self.is_over:
-            return None
-        emit(conflict_text(plan, conflict, "\n"))
-        answer = self.settle(conflict)
-        return None if answer == "leave" else cast("Choice | Version | None", answer)
-
-
-def _side(entity: str, conflict: Conflict, **other: None) -> str:
-    """An id of a conflict that names one of its sides alone."""
-    return conflict_id(entity, replace(conflict, reason="body", **other))
-
-
-def _in_source(conflict: Conflict, own: Version) -> list[Operation]:
-    """What makes the entry of the source say ``own``; one that the source removed comes back."""
-    theirs = conflict.theirs
-    if theirs is None:
-        return [Operation("add", content=own.body, category=own.category, tags={"created": None, **own.tags})]
-    tags = {**dict.fromkeys(theirs.tags), **own.tags}
-    place = theirs.category
-    done = [Operation("replace", content=own.body, old_text=theirs.id, category=place, tags=tags, confirm=True)]
-    moved = Operation("move", old_text=own.body, category=place, to_category=own.category)
-    return done if place == own.category else [*done, moved]
 
 
 class ProposalDialogue(Dialogue):

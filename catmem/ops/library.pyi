@@ -252,7 +252,6 @@ def ask(
     resolve: Literal["target", "source"] | None = ...,
     interactive: bool | None = ...,
     replace_cloned: bool | None = ...,
-    allow_secret: bool | None = ...,
     as_of: date | None = ...,
 ) -> Any: ...
 @overload

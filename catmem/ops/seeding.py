@@ -16,7 +16,6 @@ from catmem.ops.shared import (
     CATEGORY,
     EITHER,
     Actor,
-    AllowSecret,
     DryRun,
     ExternalChange,
     Interactive,
@@ -148,7 +147,6 @@ def seed(
     resolve: Annotated[Literal["target", "source"] | None, P("Settle conflicts.", at=ONLY_HTTP)] = None,
     interactive: Interactive = False,
     replace_cloned: ReplaceCloned = False,
-    allow_secret: AllowSecret = False,
     actor: Actor = None,
     as_of: Annotated[date | None, Option("The day to judge dates by, YYYY-MM-DD. By default today.")] = None,
 ) -> Outcome:
@@ -172,8 +170,7 @@ def seed(
     }  # fmt: skip
     if ephemeral:
         return _ephemeral(call, root.plan_seed(str(source), named, **how))
-    answers = {"actor": actor, "allow_secret": allow_secret}
-    settle_in = call.dialogue("seed")(root, answers).plan if interactive else partial(settled, settling)
+    settle_in = call.dialogue("seed")().plan if interactive else partial(settled, settling)
 
     def seeded(each: str, profiles: Sequence[str]) -> SeedPlan:
         plan = settle_in(partial(root.plan_seed, each, profiles, **how))

@@ -345,7 +345,7 @@ seed --all --check
 seed orchestrator neo --check
 seed orchestrator neo --ephemeral
 seed orchestrator neo
-seed orchestrator neo --as orchestrator --allow-secret
+seed orchestrator neo --as orchestrator
 seed orchestrator neo -i < "t\\ns\\n"
 seed orchestrator neo --interactive < "q\\n"
 seed orchestrator neo --resolve {conflict}=both

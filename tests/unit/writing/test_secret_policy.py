@@ -222,22 +222,20 @@ def test_words_of_your_own_are_looked_at_as_those_of_a_write(place, policy, how,
     assert (KEY in everything_in(place)) is stored
 
 
-COMMANDS = [("merge", "neo", "--interactive"), ("seed", "boss", "neo", "--interactive")]
+MERGE = ("merge", "neo", "--interactive")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_off_a_terminal_the_command_refuses_them_without_the_option(place, command):
-    refused = run(*command, "--root", place, input=ANSWER, status=2)
+def test_off_a_terminal_the_command_refuses_them_without_the_option(place):
+    refused = run(*MERGE, "--root", place, input=ANSWER, status=2)
     assert "error[secret]" in refused.stderr
     assert KEY[:12] not in refused.output + everything_in(place)
-    run(*command, "--allow-secret", "--root", place, input=ANSWER)
+    run(*MERGE, "--allow-secret", "--root", place, input=ANSWER)
     assert KEY in everything_in(place)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("stored", [True, False])
-def test_at_a_terminal_a_person_is_asked_and_may_give_other_words(place, command, stored):
-    with terminals(place, *command) as opening:
+def test_at_a_terminal_a_person_is_asked_and_may_give_other_words(place, stored):
+    with terminals(place, *MERGE) as opening:
         terminal = opening()
         terminal.wait_for("or ?: ")
         terminal.type(ANSWER)

@@ -13,7 +13,7 @@ import hmac
 import secrets
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -23,7 +23,7 @@ from catmem.errors import CatmemError, ForbiddenError, StoreError
 from catmem.jsonable import jsonable
 from catmem.names import parts_of
 from catmem.store.contract import Revision, Snapshot, Store, revision_number
-from catmem.workspace.root import Root, broken_profiles
+from catmem.workspace.root import Root
 
 EVERY = 0.75
 """Seconds from the end of one look to the next."""
@@ -32,32 +32,21 @@ MOST = 256
 _KEY = secrets.token_bytes(32)
 
 NewsKind: TypeAlias = Literal["revision", "drift", "trouble", "recovered", "missed"]
-"""A new revision. An external change, which no history has yet, or the end of one (``recorded``). Something that cannot
-be read, and that it can be again. That there was more than is reported."""
+"""A new revision. An external change, which no history has yet, or the end of one (``recorded``). That the entity
+cannot be read, and that it can be again. That there was more than is reported."""
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """Something that happened to an entity, to a ``profile`` itself, or, where both are ``None``, to the whole root."""
+    """Something that happened to an entity."""
 
     kind: NewsKind
-    entity: str | None
+    entity: str
     revision: str = "0"
     digest: str | None = None
     record: Revision | None = None
     recorded: bool = True
     error: CatmemError | None = None
-    profile: str | None = None
-
-    @property
-    def code(self) -> str | None:
-        """That of the error."""
-        return None if self.error is None else self.error.code
-
-    @property
-    def owner(self) -> str | None:
-        """The profile that it is of; ``None`` for the whole root."""
-        return self.profile if self.entity is None else parts_of(self.entity).owner
 
 
 class Watch:
@@ -69,49 +58,37 @@ class Watch:
         self._actor = actor
         self._wanted = wanted
         self._known: dict[str, str | None] = {}
-        self._troubles: dict[News, str] = {}
-        """What is wrong, by the news that it is no more."""
+        self._troubles: dict[str, str] = {}
+        """What is wrong with entities."""
         self._first: str | None = None
         """What is known of an entity that is seen for the first time."""
 
     def heard(self, found: Sequence[News]) -> Iterator[tuple[News, dict[str, Any]]]:
         """What is new, without end; ``found`` to begin with."""
         while True:
-            yield from heard(self.workspace, (news for news in found if concerns(news, self._wanted)), self._actor)
+            yield from heard(self.workspace, found, self._actor)
             time.sleep(EVERY)
             found = self.look()
 
     def look(self) -> list[News]:
         """What is new since the look before. The first one tells what is wrong alone: all else was there before."""
-        try:
-            self.workspace.store.generations()  # a database that is away is one trouble, and not one of each entity
-            broken = broken_profiles(self.workspace)
-        except CatmemError as error:
-            return self._reported(News("recovered", None), error)
-        found = self._reported(News("recovered", None), None)
-        for name in sorted({*broken, *(each.profile for each in self._troubles if each.profile)}):
-            found += self._reported(News("recovered", None, profile=name), broken.get(name))
+        found: list[News] = []
         for entity in named_entities(self.workspace.config):
-            if parts_of(entity).owner not in broken and (not self._wanted or entity in self._wanted):
+            if not self._wanted or entity in self._wanted:
                 found += self._entity(entity)
         self._first = "0"
         return found
 
     def _entity(self, entity: str) -> list[News]:
-        before = self._known.setdefault(entity, self._first)
+        """What is new of an entity; the same trouble is reported once."""
+        seen, before = self._known.setdefault(entity, self._first), self._troubles.pop(entity, None)
         try:
-            self._known[entity], news = _since(self.workspace, entity, before, self._actor)
-        except (CatmemError, OSError) as error:
-            return self._reported(News("recovered", entity), _of_store(error))
-        return [*self._reported(News("recovered", entity), None), *news]
-
-    def _reported(self, recovered: News, error: CatmemError | None) -> list[News]:
-        """Trouble that is new, or another one than before; or that there is none any more. Each is reported once."""
-        before = self._troubles.pop(recovered, None)
-        if error is None:
-            return [] if before is None else [recovered]
-        self._troubles[recovered] = said = f"{error.code}: {error}"
-        return [] if before == said else [replace(recovered, kind="trouble", error=error)]
+            self._known[entity], news = _since(self.workspace, entity, seen, self._actor)
+        except (CatmemError, OSError) as raised:
+            error = _of_store(raised)
+            said = self._troubles[entity] = f"{error.code}: {error}"
+            return [] if said == before else [News("trouble", entity, error=error)]
+        return news if before is None else [News("recovered", entity), *news]
 
 
 class Changes(NamedTuple):
@@ -205,7 +182,7 @@ def heard(workspace: Root, news: Iterable[News], actor: str | None) -> Iterator[
     unbounded = Rights(profile, "user", workspace.config.taxonomy).unbounded
     read = {name for name, each in workspace.config.entities.items() if reads_entity(each, profile)}
     for each in news:
-        if unbounded or each.entity in read or (each.owner in {None, actor} and _is_own(each.record, actor)):
+        if unbounded or each.entity in read or (parts_of(each.entity).owner == actor and _is_own(each.record, actor)):
             said, record = _for_agent(each), each.record
             if record is not None and (unbounded or each.entity in read or record.note.get("actor") == actor):
                 said |= {"agent_id": record.agent, "op": record.op, "timestamp": record.timestamp}
@@ -216,19 +193,10 @@ def _is_own(record: Revision | None, actor: str) -> bool:
     return record is None or not record.is_branch or (record.note.get("actor") == actor and not record.is_proposal)
 
 
-def concerns(news: News, entities: Collection[str] | None) -> bool:
-    """Whether some news are of one of these entities, or of all; without any entities, everything is."""
-    if not entities or news.owner is None:
-        return True
-    if news.entity is not None:
-        return news.entity in entities
-    return any(parts_of(entity).owner == news.owner for entity in entities)
-
-
 def all_entities(workspace: Root, actor: str | None) -> list[str]:
     """The entities that a caller may hear of."""
     every = [News("revision", entity) for entity in named_entities(workspace.config)]
-    return [str(news.entity) for news, _ in heard(workspace, every, actor)]
+    return [news.entity for news, _ in heard(workspace, every, actor)]
 
 
 def _whole(news: News) -> dict[str, Any]:
@@ -240,15 +208,13 @@ def _whole(news: News) -> dict[str, Any]:
 
 
 def _for_agent(news: News) -> dict[str, Any]:
-    said: dict[str, Any] = {} if news.entity is None else {"entity_id": news.entity}
-    if news.profile is not None:
-        said["profile"] = news.profile
+    said: dict[str, Any] = {"entity_id": news.entity}
     if news.kind in {"revision", "drift"}:
         said |= {"revision": news.revision, "mem_rev": revision_number(news.revision)}
     if news.kind == "drift":
         said["recorded"] = news.recorded
     if news.record is not None:
         said["branch"] = news.record.is_branch
-    if news.code is not None:
-        said["code"] = news.code
+    if news.error is not None:
+        said["code"] = news.error.code
     return said

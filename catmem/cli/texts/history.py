@@ -151,7 +151,7 @@ def _watched(value: Iterator[tuple[News, dict[str, Any]]], call: Call) -> None:
 
 def _line(news: News, said: dict[str, Any]) -> str:
     when = said.get("timestamp") or clock.timestamp_in_seconds(clock.now())
-    parts = (shown_moment(when), news.entity or news.profile or "all files", _words(news, said))
+    parts = (shown_moment(when), news.entity, _words(news, said))
     return printable("  ".join(parts)).replace("\n", "\\n") + "\n"
 
 
@@ -167,10 +167,11 @@ def _words(news: News, said: dict[str, Any]) -> str:
         case "drift":
             return f"changed by another program since revision {said['revision']}"
         case "trouble":
-            what = "cannot be read" if news.profile is None else "this profile is not right"
-            return ": ".join([what, *(str(said[part]) for part in ("code", "path", "message") if part in said)])
+            return ": ".join(
+                ["cannot be read", *(str(said[part]) for part in ("code", "path", "message") if part in said)]
+            )
         case "recovered":
-            return "can be read again" if news.profile is None else "this profile is right again"
+            return "can be read again"
         case _:
             return "changed more than is shown here: read it anew"
 

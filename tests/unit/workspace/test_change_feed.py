@@ -16,12 +16,11 @@ import pytest
 from catmem.digest import bytes_digest
 from catmem.errors import StoreError
 from catmem.store.contract import Change, Snapshot
-from catmem.workspace.change_feed import News, Watch, concerns, heard
+from catmem.workspace.change_feed import Watch, heard
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import write_root
 from tests.golden.case import put
 from tests.store.memory import InMemoryStore
-from tests.together import together
 
 ENTITY = "neo/user"
 
@@ -123,24 +122,6 @@ def test_only_what_is_wanted_is_looked_at(store, in_memory):
     write(store, "Two.")
     store.error = StoreError("no", code="io")
     assert kinds(watch) == []
-
-
-PROFILE_NEWS = News("trouble", None, profile="neo")
-
-
-@together(
-    ("news", "entities", "concerned"),
-    [
-        (PROFILE_NEWS, ["neo/memory"], True),
-        (PROFILE_NEWS, ["boss/user"], False),
-        (PROFILE_NEWS, [], True),
-        (News("trouble", "neo/user"), ["neo/memory"], False),
-        (News("trouble", "neo/user"), ["boss/user", "neo/user"], True),
-        (News("trouble", None), ["boss/user"], True),
-    ],
-)
-def test_news_of_a_profile_concern_whoever_wants_one_of_its_files(news, entities, concerned):
-    assert concerns(news, entities) is concerned
 
 
 # --- real files, real other programs -------------------------------------------------------------------------------
@@ -261,10 +242,25 @@ def test_a_folder_that_is_put_in_the_place_of_another_is_watched_on(workspace, f
     told.until(lambda news: news.revision == "4")
 
 
-def test_a_bounded_profile_hears_nothing_of_the_profiles_of_others(workspace):
-    (workspace.root / "profiles" / "boss.yaml").write_text("tier: [2\n", encoding="utf-8")
+def test_a_profile_that_is_no_longer_right_is_trouble_of_its_files(workspace):
+    profile = workspace.root / "profiles" / "neo.yaml"
+    text = profile.read_text(encoding="utf-8")
     told = Told(workspace)
-    assert told.said(told.until(lambda news: news.profile == "boss")[0], "neo") is None
+    profile.write_text("tier: [2\n", encoding="utf-8")
+    for entity in ("neo/user", "neo/memory"):
+        trouble = told.next()
+        assert (trouble.kind, trouble.entity) == ("trouble", entity)
+        said = told.said(trouble)
+        assert (said["code"], said["path"]) == ("yaml_syntax", str(profile))
+        assert said["line"]
+        assert said["hint"]
+        assert told.said(trouble, "boss") == {"entity_id": entity, "code": "yaml_syntax"}
+    add(workspace, name="boss")
+    told.until(lambda news: news.entity == "boss/user")
+    profile.write_text(text, encoding="utf-8")
+    assert told.said(told.until(lambda news: news.kind == "recovered")[0]) == {"entity_id": "neo/user"}
+    add(workspace)
+    told.until(lambda news: news.entity == "neo/user")
 
 
 # --- the same in files and in databases -----------------------------------------------------------------------------------------
@@ -292,27 +288,6 @@ def test_what_is_written_from_the_very_first_on_is_told_in_its_order(root):
     for number in range(20):
         add(root, f"Number {number}.", "boss")
     assert [told.revision(str(number), "boss/user").revision for number in range(1, 21)]
-    add(root)
-    told.until(lambda news: news.entity == "neo/user")
-
-
-def test_a_profile_that_is_no_longer_right_is_told_and_told_when_it_is_right_again(root):
-    profile = root.root / "profiles" / "neo.yaml"
-    text = profile.read_text(encoding="utf-8")
-    told = Told(root)
-    profile.write_text("tier: [2\n", encoding="utf-8")
-    trouble = told.until(lambda news: news.profile == "neo")[0]
-    assert (trouble.kind, trouble.entity) == ("trouble", None)
-    said = told.said(trouble)
-    assert (said["profile"], said["code"], said["path"]) == ("neo", "yaml_syntax", str(profile))
-    assert said["line"]
-    assert said["hint"]
-    assert told.said(trouble, "boss") == {"profile": "neo", "code": "yaml_syntax"}
-    add(root, name="boss")
-    told.until(lambda news: news.entity == "boss/user")
-    profile.write_text(text, encoding="utf-8")
-    recovered = told.until(lambda news: news.kind == "recovered")[0]
-    assert told.said(recovered) == {"profile": "neo"}
     add(root)
     told.until(lambda news: news.entity == "neo/user")
 
@@ -355,9 +330,9 @@ def test_a_database_that_is_gone_for_a_while_is_told_once_and_what_came_after_it
     told = Told(root)
     database.rename(tmp_path / "away.db")
     database.write_text("this is no database\n" * 100, encoding="utf-8")
-    trouble = told.until(lambda news: news.kind == "trouble")[0]
-    assert (trouble.entity, told.watch.look()) == (None, [])
+    told.until(lambda news: news.kind == "trouble")
+    assert told.watch.look() == []
     (tmp_path / "away.db").rename(database)
-    assert told.until(lambda news: news.kind == "recovered")[0].entity is None
+    told.until(lambda news: news.kind == "recovered")
     add(root, "Another.")
     told.until(lambda news: news.revision == "2")

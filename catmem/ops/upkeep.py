@@ -344,8 +344,8 @@ def copy(
     """Copy all entities of a root from one store to another, with their whole history, and compare the two.
 
     FROM and TO are values of `store` in catmem.yaml, as in the examples above. FROM is only read; let nothing write
-    to it during the copy. A copy that was stopped goes on: an equal entity in TO stays. If TO has one with another
-    history, nothing is copied.
+    to it during the copy. If TO has a history of an entity of FROM, nothing is copied: after a copy that was stopped,
+    remove TO first.
 
     Exit status 1 if rows of a database were left out, which are then named: rows of no profile, or no entries.
     """

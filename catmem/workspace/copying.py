@@ -2,11 +2,11 @@
 
 ::
 
-    look at every entity ── any that differs? ──> refuse, before anything is copied
+    look at every entity ── any that is there? ──> refuse, before anything is copied
             │
             └─ one after the other: bring the history ──> read both again, compare every revision and the heads
 
-The source is only read, and one revision at a time is in memory. A copy that was stopped goes on where it was.
+The source is only read, and one revision at a time is in memory.
 """
 
 from __future__ import annotations
@@ -15,18 +15,16 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from catmem import clock
 from catmem.config.profile import named_entities, profile_names, refuse_no_root
 from catmem.digest import bytes_digest
 from catmem.errors import ConfigError, StoreError, UnreadableError
 from catmem.jsonable import jsonable
-from catmem.store.contract import EXTERNAL, Change, Revision, Store, not_empty
+from catmem.store.contract import EXTERNAL, Revision, Store, not_empty
 from catmem.workspace.root import Root
 from catmem.workspace.stores import backend_of, open_store, refuse_no_store
-
-CopyOutcome: TypeAlias = Literal["copied", "already there"]
 
 _UNRECORDED = "unrecorded-"
 """How the ``op_id`` begins of a revision that only the copy has: what others wrote, and no record of the source has."""
@@ -34,10 +32,9 @@ _UNRECORDED = "unrecorded-"
 
 @dataclass(frozen=True, slots=True)
 class CopiedEntity:
-    """What became of one entity; ``adopted``: the last revision holds what the source has in its file alone."""
+    """An entity that was copied; ``adopted``: the last revision holds what the source has in its file alone."""
 
     entity: str
-    outcome: CopyOutcome
     revisions: int
     head: str
     digest: str
@@ -93,41 +90,26 @@ def store_info(store: Store) -> list[StoredEntity]:
 def copy_entities(source: Store, target: Store, entities: Sequence[str]) -> list[CopiedEntity]:
     """Copy the histories of ``entities``; those that have none, and no text, are left out."""
     there = [each for each in entities if source.head(each) is not None or source.peek(each)]
-    whole = {entity: _is_whole(source, target, entity) for entity in there}
-    # What was begun first: if the store refuses to go on with it, nothing else was copied yet.
-    for entity in sorted(whole, key=lambda each: target.head(each) is None):
-        _copy(source, target, entity, is_there=whole[entity])
-    return [_copied(source, each, "already there" if is_whole else "copied") for each, is_whole in whole.items()]
+    for entity in there:
+        if target.head(entity) is not None:
+            raise not_empty(entity)
+        if target.peek(entity) not in {b"", source.peek(entity)}:
+            raise not_empty(entity, "a text that no record has")
+    return [_copy(source, target, each) for each in there]
 
 
-def _is_whole(source: Store, target: Store, entity: str) -> bool:
-    """Whether the target has all of a history, and not a part from its start. Raises ``StoreError`` for another one."""
-    if target.head(entity) is None:
-        if target.peek(entity) in {b"", source.peek(entity)}:
-            return False
-        raise not_empty(entity, "a text that no record has")
-    where, is_prefix = _first_difference(history(source, entity), target.replay(entity))
-    if where is not None and not is_prefix:
-        raise not_empty(entity, f"another history, from revision {where} on")
-    return where is None
-
-
-def _copy(source: Store, target: Store, entity: str, *, is_there: bool) -> None:
-    if not is_there:
-        # The store itself refuses a part that no stopped copy left.
-        target.import_history(entity, history(source, entity))
-        where, _ = _first_difference(history(source, entity), target.replay(entity))
-        if where is not None:
-            raise _differs(entity, f"at revision {where}")
-    elif not target.peek(entity):
-        # A copy that was stopped at its very end may have left the file out, and any write puts it in its place.
-        target.commit(entity, None, lambda now: now.data, Change())
-    copied = _copied(source, entity, "copied")
+def _copy(source: Store, target: Store, entity: str) -> CopiedEntity:
+    target.import_history(entity, history(source, entity))
+    where = _first_difference(history(source, entity), target.replay(entity))
+    if where is not None:
+        raise _differs(entity, f"at revision {where}")
+    copied = _copied(source, entity)
     head, now = target.head(entity), target.read(entity)
     if head is None or (head.revision, head.digest, now.digest) != (copied.head, copied.digest, copied.digest):
         raise _differs(entity, "in its newest revision")
     if _branches(target, entity) != copied.branches:
         raise _differs(entity, "in its branches")
+    return copied
 
 
 def history(source: Store, entity: str) -> Iterator[tuple[Revision, bytes]]:
@@ -165,16 +147,12 @@ def _adopted(entity: str, newest: str | None, digest: str, size: int) -> Revisio
     )
 
 
-def _first_difference(
-    wanted: Iterator[tuple[Revision, bytes]], found: Iterator[tuple[Revision, bytes]]
-) -> tuple[str | None, bool]:
-    """The first revision in which two histories differ, in its record or its bytes, and whether ``found`` just ends."""
+def _first_difference(wanted: Iterator[tuple[Revision, bytes]], found: Iterator[tuple[Revision, bytes]]) -> str | None:
+    """The first revision in which two histories differ, in its record or its bytes."""
     for ours, theirs in zip_longest(wanted, found):
-        if ours is None or theirs is None:
-            return (ours or theirs)[0].revision, theirs is None
-        if _record(ours[0]) != _record(theirs[0]) or ours[1] != theirs[1]:
-            return ours[0].revision, False
-    return None, False
+        if ours is None or theirs is None or _record(ours[0]) != _record(theirs[0]) or ours[1] != theirs[1]:
+            return str((ours or theirs)[0].revision)
+    return None
 
 
 def _record(recorded: Revision) -> dict[str, Any]:
@@ -183,11 +161,11 @@ def _record(recorded: Revision) -> dict[str, Any]:
     return {name: value for name, value in jsonable(recorded).items() if name not in copied}
 
 
-def _copied(source: Store, entity: str, outcome: CopyOutcome) -> CopiedEntity:
+def _copied(source: Store, entity: str) -> CopiedEntity:
     count, head, now = sum(1 for _ in source.log(entity)), source.head(entity), source.read(entity)
     adopted = now.revision is None
     revision = str(int(head.revision if head else "0") + adopted)
-    return CopiedEntity(entity, outcome, count + adopted, revision, now.digest, _branches(source, entity), adopted)
+    return CopiedEntity(entity, count + adopted, revision, now.digest, _branches(source, entity), adopted)
 
 
 def _branches(store: Store, entity: str) -> tuple[str, ...]:

@@ -167,9 +167,8 @@ def _words(news: News, said: dict[str, Any]) -> str:
         case "drift":
             return f"changed by another program since revision {said['revision']}"
         case "trouble":
-            return ": ".join(
-                ["cannot be read", *(str(said[part]) for part in ("code", "path", "message") if part in said)]
-            )
+            why = (str(said[part]) for part in ("code", "path", "message") if part in said)
+            return ": ".join(["cannot be read", *why])
         case "recovered":
             return "can be read again"
         case _:

@@ -192,7 +192,7 @@ def _copied(value: Sequence[CopiedEntity], call: Call) -> None:
 def _copied_row(each: CopiedEntity) -> tuple[str, ...]:
     branches = f", branches {', '.join(each.branches)}" if each.branches else ""
     head = f"head {each.head}{', adopted' if each.adopted else ''}{branches}"
-    return each.outcome, each.entity, counted(each.revisions, "revision"), head
+    return "copied", each.entity, counted(each.revisions, "revision"), head
 
 
 TEXTS = {

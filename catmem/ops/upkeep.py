@@ -216,10 +216,7 @@ def fsck(
         return Outcome(found, {"anchors": found.ends, "unreadable": found.unreadable}, problems=found.unreadable)
     if check is not None:
         checked = upkeep.check_anchors(call.root, check)
-        # What no history that could be looked at holds may stand in one of the others: that is no finding yet.
-        lost = any(fault.code != upkeep.NOT_CHECKED for fault in checked.faults)
-        said = {"held": not checked.faults, **jsonable(checked)}
-        return Outcome(checked, said, problems=checked.unreadable, status=DAMAGE if lost else 0)
+        return Outcome(checked, status=DAMAGE if checked.faults else 0)
     report = upkeep.fsck(call.root, repair=repair)
     status = DAMAGE if report.damaged else FINDINGS if any(fault.code == "not_utf8" for fault in report.faults) else 0
     return Outcome(report, problems=report.unreadable, status=status)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from glob import escape, glob
@@ -101,9 +101,6 @@ def _recovery_copies(root: Path, files: Iterable[Path]) -> Iterator[Fault]:
 
 # --- anchors ------------------------------------------------------------------------------------------------------
 
-NOT_CHECKED = "not_checked"
-"""The code of an anchor that may be of a history which could not be looked at."""
-
 
 class Anchors(NamedTuple):
     """The ends of journals, each with its folder: kept elsewhere, they reveal that a journal was rolled back.
@@ -129,49 +126,40 @@ def path_from(root: Path, place: Path) -> str:
 
 
 class CheckedAnchors(NamedTuple):
-    """What journals no longer hold. ``unreadable`` as that of ``Anchors``."""
+    """What journals no longer hold."""
 
     faults: list[Fault]
-    unreadable: tuple[CatmemError, ...]
+
+    def __json__(self) -> dict[str, Any]:
+        return {"held": not self.faults, "faults": self.faults}
 
 
 def check_anchors(workspace: Root, text: str) -> CheckedAnchors:
     """What the journals no longer hold of the anchors in ``text``, one JSON object a line."""
     store = lasting_store(workspace)
-    if not text.strip():
+    if not store.has_catalog:
+        for error in entities_of_each(workspace).unreadable:
+            raise error  # a journal that cannot be found would be taken for one that was rolled back
+    anchors = [_anchor(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if not anchors:
         raise _bad_anchor("there is no anchor in it")
-    entities = None if store.has_catalog else entities_of_each(workspace)
-    seen = None
-    if entities is not None and entities.unreadable:
-        seen = {path_from(workspace.root, path.parent) for path in entities.paths.values()}
-    faults = [
-        fault
-        for number, line in enumerate(text.split("\n"), 1)
-        if line.strip()
-        for fault in _check(store, number, line, seen)
+    hint = "The journal was rolled back, replaced or purged since the anchor was taken. Compare with a backup of it."
+    gone = [
+        (f"no journal holds record {end['sequence']} of the store {end['store'][:8]}… as it was", folder)
+        for folder, end in anchors
+        if not store.holds(end)
     ]
-    return CheckedAnchors(faults, () if entities is None else entities.unreadable)
+    return CheckedAnchors([Fault("rolled_back", said, folder, hint) for said, folder in gone])
 
 
-def _check(store: LastingStore, number: int, line: str, seen: Container[str] | None) -> Iterator[Fault]:
-    """``seen`` are the folders that can be looked at, ``None`` for all."""
+def _anchor(number: int, line: str) -> tuple[str | None, Anchor]:
+    """The folder and the end of a journal that a line names."""
     try:
         said = json.loads(line)
         end: Anchor = {"store": str(said["store"]), "sequence": int(said["sequence"]), "line": str(said["line"])}
+        return str(said.get("folder", "")) or None, end
     except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise _bad_anchor(f"line {number} is no anchor") from error
-    folder = str(said.get("folder", "")) or None
-    if store.holds(end):
-        return
-    record = f"record {end['sequence']} of the store {end['store'][:8]}…"
-    if seen is not None and folder not in seen:
-        hint = "It may be that of a profile that is not right. Mend the profiles, then check again."
-        yield Fault(NOT_CHECKED, f"no journal that could be looked at holds {record}", folder, hint, damage=False)
-    else:
-        hint = (
-            "The journal was rolled back, replaced or purged since the anchor was taken. Compare with a backup of it."
-        )
-        yield Fault("rolled_back", f"no journal holds {record} as it was", folder, hint)
 
 
 def _bad_anchor(message: str) -> ConfigError:

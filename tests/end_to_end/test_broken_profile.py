@@ -1,6 +1,5 @@
 """One profile that is not right stops nothing that concerns the others, and is told by every command over all of them."""
 
-
 import pytest
 
 from tests.end_to_end.terminal import copied, run, run_json, write_root

@@ -285,7 +285,7 @@ def test_the_architecture_page_names_every_ground_module(root):
 
 
 def test_only_the_gate_commits_to_the_store_of_a_root(package):
-    """Others commit to other stores: of files that are no entity, of Hermes Agent's files, of copies, of a simulation."""
+    """Others commit to other stores: of files that are no entity, of Hermes Agent's files, of a simulation."""
     found = {
         module.place
         for module in modules(package)
@@ -296,7 +296,6 @@ def test_only_the_gate_commits_to_the_store_of_a_root(package):
     assert found == {
         "writing/gate.py",
         "workspace/change_plan.py",
-        "workspace/copying.py",
         "plugins/hermes/memory_store.py",
         "plugins/simulate/simulation.py",
     }

@@ -52,7 +52,7 @@ class SeedFile:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep other seeds of this root out. Raises ``BusyError`` (``locked``) and ``UnreadableError``."""
+        """Keep other seeds and syncs of this root out. Raises ``BusyError`` (``locked``) and ``UnreadableError``."""
         with self._writing():
             folder = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
@@ -63,7 +63,10 @@ class SeedFile:
             try:
                 take_lock(folder, _PATIENCE)
             except BlockingIOError as error:
-                said, hint = "another seed of this root is running", "Nothing was seeded. Try again when it has ended."
+                said, hint = (
+                    "another seed or sync of this root is running",
+                    "Nothing was written. Try again when it has ended.",
+                )
                 raise BusyError(said, code="locked", path=self.path, hint=hint) from error
             yield
         finally:

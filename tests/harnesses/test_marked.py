@@ -33,8 +33,8 @@ def test_what_is_put_in_and_taken_out_gives_the_very_bytes(text, at_top):
         assert "```" in text or "~~~" in text
         return
     assert block is not None
-    assert block.is_as_written(made)
-    assert block.held(made) == f"\n{BODY}\n"
+    assert block.is_as_written
+    assert block.held == f"\n{BODY}\n"
     assert without(made, block) == text
     again = replaced(made, "one", block, BODY, "aa")
     assert again == made
@@ -92,7 +92,7 @@ def test_a_block_is_found_by_its_name_whatever_else_its_begin_says():
     text = "x\n<!-- catmem:begin one -->\n- a\n<!-- catmem:end one -->   \r\ny\n<!-- catmem:begin two v=9 hue=3 -->\n<!-- catmem:end two -->"
     block = find(text, "one")
     assert block is not None
-    assert not block.is_as_written(text)
+    assert not block.is_as_written
     assert find(text, "three") is None
     made = replaced(text, "one", block, BODY, "aa")
     assert made.startswith("x\n<!-- catmem:begin one v=1 root=aa sha=")

@@ -32,22 +32,18 @@ _FRONTMATTER = re.compile(rf"{BOM}?---[ \t]*\r?\n(?:[^\n]*\n)*?---[ \t]*(?:\r?\n
 _DIGITS = 12
 
 
-class MarkedBlock(NamedTuple):
-    """Where a block stands in a text: its begin line, what it holds, its end line; and what the begin line says."""
+class Marked(NamedTuple):
+    """A block in a text, or a whole file: where it is, what its mark says, and what it holds, with LF."""
 
     start: int
-    inner: int
-    inner_end: int
     end: int
     said: Mapping[str, str]
+    held: str
 
-    def held(self, text: str) -> str:
-        """What it holds, with lines that end in LF."""
-        return unify_newlines(text[self.inner : self.inner_end])
-
-    def is_as_written(self, text: str) -> bool:
+    @property
+    def is_as_written(self) -> bool:
         """Whether it holds what catmem wrote."""
-        return self.said.get("sha") == digest(self.held(text))
+        return self.said.get("sha") == digest(self.held)
 
 
 def digest(text: str) -> str:
@@ -55,9 +51,9 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:_DIGITS]
 
 
-def find(text: str, name: str) -> MarkedBlock | None:
+def find(text: str, name: str) -> Marked | None:
     """The block of that name; ``None`` for none. Raises ``EditError`` (``bad_markers``)."""
-    pairs: dict[str, MarkedBlock] = {}
+    pairs: dict[str, Marked] = {}
     wrong: list[int] = []
     fenced: list[int] = []
     fence, begun, offset = "", None, 0
@@ -74,8 +70,8 @@ def find(text: str, name: str) -> MarkedBlock | None:
         elif mark[1] == "begin" and begun is None and mark[2] not in pairs:
             begun = number, here, min(offset, len(text)), mark
         elif mark[1] == "end" and begun is not None and begun[3][2] == mark[2]:
-            said = dict(each.split("=") for each in begun[3][3].split())
-            pairs[mark[2]] = MarkedBlock(begun[1], begun[2], here, min(offset, len(text)), said)
+            held = unify_newlines(text[begun[2] : here])
+            pairs[mark[2]] = Marked(begun[1], min(offset, len(text)), _said(begun[3]), held)
             begun = None
         else:
             wrong.append(number)
@@ -83,6 +79,10 @@ def find(text: str, name: str) -> MarkedBlock | None:
     if wrong or fenced:
         raise _bad_markers(name, wrong + fenced)
     return pairs.get(name)
+
+
+def _said(mark: re.Match[str]) -> dict[str, str]:
+    return dict(each.split("=") for each in mark[3].split())
 
 
 def _fence_after(line: str, fence: str) -> str:
@@ -135,7 +135,7 @@ def _refuse_open_fence(text: str, name: str) -> None:
         )
 
 
-def replaced(text: str, name: str, block: MarkedBlock, body: str, root: str) -> str:
+def replaced(text: str, name: str, block: Marked, body: str, root: str) -> str:
     """The text with another body in the place of the block's."""
     newline = dominant_newline(text)
     said = {"root": root, **{key: block.said[key] for key in ("before", "after") if key in block.said}}
@@ -150,7 +150,7 @@ def _block(name: str, body: str, said: Mapping[str, str], newline: str) -> str:
     return with_newline(f"<!-- catmem:begin {name} {words} -->\n{held}<!-- catmem:end {name} -->", newline)
 
 
-def without(text: str, block: MarkedBlock) -> str:
+def without(text: str, block: Marked) -> str:
     """The text that there was before the block was put in, and what was written outside of it since."""
     newline = dominant_newline(text)
     before, after = (newline * _count(block.said.get(key)) for key in ("before", "after"))
@@ -166,21 +166,14 @@ def _count(said: str | None) -> int:
 # --- files that catmem has for itself --------------------------------------------------------------------------------
 
 
-class OwnedFile(NamedTuple):
-    """A file that catmem wrote whole: what its mark says, and whether it holds what catmem wrote."""
-
-    said: Mapping[str, str]
-    is_as_written: bool
-
-
 def owned_text(name: str, front: str, body: str, root: str) -> str:
     """The text of a file that catmem has for itself, with its mark behind the front matter."""
     mark = f"<!-- catmem:file {name} v=1 root={root} sha={digest(front + body)} -->"
     return f"{front}{mark}\n\n{body}"
 
 
-def owned(text: str, name: str) -> OwnedFile | None:
-    """What a text says of itself; ``None`` for one that another program or a person wrote."""
+def owned(text: str, name: str) -> Marked | None:
+    """The whole text, as it says of itself; ``None`` for one that another program or a person wrote."""
     whole = unify_newlines(text)
     front = _FRONTMATTER.match(whole)
     head = front[0] if front else ""
@@ -188,8 +181,7 @@ def owned(text: str, name: str) -> OwnedFile | None:
     mark = _MARK.fullmatch(line)
     if mark is None or mark[1] != "file" or mark[2] != name:
         return None
-    said = dict(each.split("=") for each in mark[3].split())
-    return OwnedFile(said, said.get("sha") == digest(head + rest.removeprefix("\n")))
+    return Marked(0, len(text), _said(mark), head + rest.removeprefix("\n"))
 
 
 _TITLES = {"user": "About the user", "memory": "Notes"}

@@ -77,8 +77,8 @@ def own_folders() -> dict[str, str]:
     return {name: folder or f"~/.{name}" for name, folder in moved.items()}
 
 
-CODEX_LIMIT = 32_768
-"""Bytes of all AGENTS.md from the top of a project down, where ``config.toml`` does not say."""
+_CODEX_LIMIT = 32_768
+"""Bytes of all AGENTS.md from the top of a project down."""
 _RULES = "catmem-{name}"
 
 HARNESSES: Mapping[str, Harness] = {
@@ -348,15 +348,4 @@ def codex_room(target: SyncTarget, size: int) -> tuple[int, int]:
         there = [folder / name for name in ("AGENTS.override.md", "AGENTS.md") if (folder / name).is_file()]
         sizes = [each.stat().st_size for each in there if each.stat().st_size]
         total += sizes[0] if sizes and folder != target.base else 0
-    return total, _codex_limit()
-
-
-def _codex_limit() -> int:
-    import tomllib
-
-    try:
-        said = tomllib.loads(Path(expand_user(own_folders()["codex"]), "config.toml").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return CODEX_LIMIT
-    limit = said.get("project_doc_max_bytes", CODEX_LIMIT)
-    return limit if isinstance(limit, int) and limit > 0 else CODEX_LIMIT
+    return total, _CODEX_LIMIT

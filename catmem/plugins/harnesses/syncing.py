@@ -13,17 +13,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Collection, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from catmem.config.config import CONFIG_NAME
 from catmem.errors import (
-    BusyError,
     CatmemError,
     ChangedMeanwhileError,
     EditError,
@@ -32,7 +30,7 @@ from catmem.errors import (
     ProposalError,
     UnreadableError,
 )
-from catmem.files import os_errors, read_bounded, replace_file, rewrite_file, take_lock
+from catmem.files import os_errors, read_bounded, replace_file, rewrite_file
 from catmem.names import UNCATEGORIZED
 from catmem.plugins.harnesses.hook import FittedPrompt, fitted
 from catmem.plugins.harnesses.marked import (
@@ -40,7 +38,7 @@ from catmem.plugins.harnesses.marked import (
     Bullet,
     BulletSection,
     LastBullet,
-    MarkedBlock,
+    Marked,
     body_of,
     digest,
     edits_in,
@@ -63,6 +61,7 @@ from catmem.plugins.harnesses.sync_targets import (
     targets_of,
 )
 from catmem.prompt.prompt import Prompt
+from catmem.seeding.lockfile import SeedFile
 from catmem.text import MAX_FILE_BYTES, decode, first_line
 from catmem.workspace.profile_memory import read_memory
 from catmem.workspace.workspace import Workspace
@@ -75,7 +74,6 @@ _LEFT_ALONE = {"refused", "edited", "taken out"}
 _CONFLICT = 3
 _WIDTH = 100
 """Characters of the words that are taken back, as they are shown."""
-_ATTEMPTS = 3
 _ROOT_DIGITS = 8
 LOCK_NAME = "catmem.sync.lock"
 """The file of a root that says where catmem wrote, what it made there, and digests of what it wrote.
@@ -84,7 +82,6 @@ It holds no words of the memory. If it is lost, blocks are found by their marker
 agent's change, and nothing that was changed is written over.
 """
 _LIMIT = 64 << 20
-_PATIENCE = 60.0
 
 EditKey = tuple[str, str]
 """What a change is known by within a block: the id of the entry, and the new words."""
@@ -92,15 +89,10 @@ EditKey = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class SyncRecord:
-    """What is known of one file: ``made`` are the folders that were made for it, ``created`` the file itself.
-
-    ``root`` is where the root was then.
-    """
+    """What is known of one file; ``created``: catmem made it. ``sha`` is that of what was written last."""
 
     path: str
-    root: str
     created: bool = False
-    made: tuple[str, ...] = ()
     sha: str = ""
     bullets: tuple[LastBullet, ...] = ()
 
@@ -183,7 +175,7 @@ def remove_blocks(workspace: Workspace, names: Collection[str], asked: SyncAsked
 def _carried_out(
     workspace: Workspace, work: Callable[[SyncRecords], list[SyncedFile]], asked: SyncAsked
 ) -> list[SyncedFile]:
-    with nullcontext() if asked.dry else held_lock(workspace.root):
+    with nullcontext() if asked.dry else SeedFile(workspace).held():
         records, note = read_records(workspace.root)
         try:
             done = work(records)
@@ -200,20 +192,11 @@ def root_mark(root: Path | str) -> str:
     return digest(os.path.realpath(root))[:_ROOT_DIGITS]
 
 
-def _is_of_root(said: Mapping[str, str], root: Path, record: SyncRecord | None) -> bool:
-    """Whether a mark is of this root, also from before the root was moved; one that is still there owns its own."""
-    if said.get("root") == root_mark(root):
-        return True
-    if record is None or not record.sha or (record.sha, root_mark(record.root)) != (said.get("sha"), said.get("root")):
-        return False
-    return not os.path.lexists(Path(record.root) / CONFIG_NAME)
-
-
 def _text_at(path: Path) -> str | None:
     return decode(read_bounded(path, MAX_FILE_BYTES)) if os.path.lexists(path) else None
 
 
-def _left(text: str, block: MarkedBlock, record: SyncRecord | None) -> str | None:
+def _left(text: str, block: Marked, record: SyncRecord | None) -> str | None:
     """What is left without the block: no file, where catmem made it and it would be empty."""
     left = without(text, block)
     return None if record is not None and record.created and not left.strip() else left
@@ -236,29 +219,22 @@ class _SyncWork:
             settled, made = made, self.planned()
             made.notes = list(dict.fromkeys([*settled.notes, *made.notes]))
             made.error, made.takes_back = made.error or settled.error, settled.takes_back
-        for left in reversed(range(0 if self.asked.dry else _ATTEMPTS)):
-            if made.state in _LEFT_ALONE:
-                break
+        if not self.asked.dry and made.state not in _LEFT_ALONE:
             try:
-                folders = put(made, self.target.base)
-            except ChangedMeanwhileError as error:
-                made = self.planned()
-                if not left:
-                    made.refuse(error)
+                put(made, self.target.base)
             except CatmemError as error:
                 made.refuse(error)
             else:
-                self.keep(made, folders)
-                break
+                self.keep(made)
         return made
 
-    def keep(self, made: SyncedFile, folders: tuple[str, ...]) -> None:
-        """Put the file on record, with the folders that were made for it."""
+    def keep(self, made: SyncedFile) -> None:
+        """Put the file on record."""
         key = self.sync.name, self.target.part
         if made.after is None:
             self.records.pop(key, None)
         elif made.record is not None:
-            self.records[key] = replace(made.record, made=(*made.record.made, *folders))
+            self.records[key] = made.record
 
     def planned(self) -> SyncedFile:
         """How the file stands; what is wrong with it, is its ``error``."""
@@ -270,76 +246,65 @@ class _SyncWork:
         try:
             made.before = made.after = _text_at(self.target.path)
             refuse_place(self.workspace, self.target)
-            if self.row.shape == "block":
-                self.plan_block(made)
-            else:
-                self.plan_owned(made)
+            self.plan(made)
         except CatmemError as error:
             made.refuse(error)
         return made
 
-    def plan_block(self, made: SyncedFile) -> None:
-        """Plan a block in a file of others."""
-        name, text, record = self.sync.name, made.before, made.record
-        block = None if text is None else find(text, name)
-        if not (self.asked.again or self.may_go_on(made, block)):
+    def marked(self, text: str | None) -> Marked | None:
+        """What catmem wrote in a file, or the whole file."""
+        if text is None:
+            return None
+        return (find if self.row.shape == "block" else owned)(text, self.sync.name)
+
+    def plan(self, made: SyncedFile) -> None:
+        """Plan what the file is to hold."""
+        name, there = self.sync.name, self.marked(made.before)
+        if self.row.shape == "file" and made.before is not None and there is None:
+            raise _foreign(made.path, "another program or a person wrote this file", "Give the sync another name.")
+        if not (self.asked.again or self.may_go_on(made, there)):
             return
 
         def whole(body: str) -> str | None:
+            text = made.before or ""
+            if self.row.shape == "file":
+                return owned_text(name, self.sync.filled(self.row.front), body, self.root) if body else None
             if not body:
-                return text if block is None or text is None else _left(text, block, record)
-            if block is None or text is None:
-                return with_block(text or "", name, body, self.root, at_top=self.row.at_top)
-            return replaced(text, name, block, body, self.root)
+                return made.before if there is None else _left(text, there, made.record)
+            if there is None:
+                return with_block(text, name, body, self.root, at_top=self.row.at_top)
+            return replaced(text, name, there, body, self.root)
 
         bullets = self.fit(made, whole)
         bullets += [each.old for each in made.edits if each.old is not None and each.old not in bullets]
-        now = None if made.after is None else find(made.after, name)
-        self.put_on_record(made, bullets, now.said["sha"] if now else "")
+        now, record = self.marked(made.after), made.record or SyncRecord(str(made.path), created=made.before is None)
+        written = tuple(each.written for each in bullets) if self.row.shape == "block" else ()
+        made.record = replace(record, sha=now.said["sha"] if now else "", bullets=written)
 
-    def may_go_on(self, made: SyncedFile, block: MarkedBlock | None) -> bool:
-        """Find what an agent changed; whether the block may be written anew."""
-        text, record, why = made.before or "", made.record, ""
-        if block is None and record is not None and record.bullets:
-            made.state, why = "taken out", "the block was taken out"
-        elif block is not None:
-            self.refuse_foreign(block.said, record)
-            # A whole block that is not the last one is an older one of catmem, such as a checkout brings: no agent's.
-            if block.is_as_written(text) and (record is None or block.said.get("sha") != record.sha):
-                made.edits = []
-            elif record is not None:
-                prompt = read_memory(self.workspace, self.sync.profile).prompt(as_of=self.asked.as_of, style="markdown")
-                taxonomy, targets = self.workspace.config.taxonomy, self.target.targets
-                found = edits_in(block.held(text), record.bullets, self.sections(prompt), taxonomy, targets)
-                made.edits = [each for each in found if _key(each) not in self.dropped]
-            else:
-                made.state, why = "edited", "the block was changed, and it is not known from what"
+    def may_go_on(self, made: SyncedFile, there: Marked | None) -> bool:
+        """Find what an agent changed; whether what is there may be written anew."""
+        record, why = made.record, ""
+        if there is None:
+            why = "the block was taken out" if record is not None and record.bullets else ""
+        elif there.said.get("root") != self.root:
+            hint = "Give one of the two another name; --again writes over it, if that root is no more or was moved."
+            raise _foreign(made.path, f"another root wrote what is marked {self.sync.name}", hint)
+        elif self.row.shape == "file":
+            why = "" if there.is_as_written else "the file was changed"
+        # A whole block that is not the last one is an older one of catmem, such as a checkout brings: no agent's.
+        elif not there.is_as_written and record is None:
+            why = "the block was changed, and it is not known from what"
+        elif record is not None and not (there.is_as_written and there.said["sha"] != record.sha):
+            prompt = read_memory(self.workspace, self.sync.profile).prompt(as_of=self.asked.as_of, style="markdown")
+            taxonomy, targets = self.workspace.config.taxonomy, self.target.targets
+            found = edits_in(there.held, record.bullets, self.sections(prompt), taxonomy, targets)
+            made.edits = [each for each in found if _key(each) not in self.dropped]
             if made.edits and self.sync.edits == "refuse":
-                made.state, why = "edited", "the block was changed, which edits: refuse does not take"
-        made.notes += [f"{why}; --again writes it anew"] if why else []
+                why = "the block was changed, which edits: refuse does not take"
+        if why:
+            made.state = "edited" if there else "taken out"
+            made.notes.append(f"{why}; --again writes it anew")
         return not why
-
-    def plan_owned(self, made: SyncedFile) -> None:
-        """Plan a file that catmem has for itself."""
-        name, front = self.sync.name, self.sync.filled(self.row.front)
-        there = None if made.before is None else owned(made.before, name)
-        if made.before is not None and there is None:
-            raise _foreign(made.path, "another program or a person wrote this file", "Give the sync another name.")
-        if there is not None and not self.asked.again:
-            self.refuse_foreign(there.said, made.record)
-            if not there.is_as_written:
-                made.state = "edited"
-                made.notes.append("the file was changed; --again writes it anew")
-                return
-        self.fit(made, lambda body: owned_text(name, front, body, self.root) if body else None)
-        now = None if made.after is None else owned(made.after, name)
-        self.put_on_record(made, (), now.said["sha"] if now else "")
-
-    def refuse_foreign(self, said: Mapping[str, str], record: SyncRecord | None) -> None:
-        """Refuse what another root wrote."""
-        if not _is_of_root(said, self.workspace.root, record):
-            hint = "Give one of the two another name; --again writes over it, if that root is no more."
-            raise _foreign(self.target.path, f"another root wrote what is marked {self.sync.name}", hint)
 
     def sections(self, prompt: Prompt) -> list[BulletSection]:
         """What a prompt shows of the parts of the memory that the file holds."""
@@ -384,12 +349,6 @@ class _SyncWork:
         error: CatmemError = OverBudgetError(said, size=size[0], limit=size[1])
         error.hint = "Nothing was written to it. Shorten what stands in the file."
         return error
-
-    def put_on_record(self, made: SyncedFile, bullets: Sequence[Bullet], sha: str = "") -> None:
-        """Note for the lock what the file is to hold."""
-        root = os.path.realpath(self.workspace.root)
-        before = made.record or SyncRecord(str(made.path), root, created=made.before is None)
-        made.record = replace(before, root=root, sha=sha, bullets=tuple(each.written for each in bullets))
 
     def settle(self, made: SyncedFile) -> None:
         """Propose, or write as the profile, what an agent changed. What was rejected before memory takes back."""
@@ -462,15 +421,13 @@ def _removed(
     try:
         text = made.before = made.after = _text_at(path)
         file = None if text is None else owned(text, key[0])
-        block = None if text is None or file is not None else find(text, key[0])
-        said = block.said if block else file.said if file else None
-        if said is not None and text is not None:
-            is_ours = _is_of_root(said, workspace.root, made.record)
-            is_whole = block.is_as_written(text) if block else bool(file and file.is_as_written)
-            if not (asked.again or (is_ours and is_whole)):
+        there = file if file is not None or text is None else find(text, key[0])
+        if text is not None and there is not None:
+            is_ours = there.is_as_written and there.said.get("root") == root_mark(workspace.root)
+            if not (asked.again or is_ours):
                 hint = "Run catmem sync first, which brings changes into memory; or --again drops what stands there."
                 raise _foreign(path, "it was changed, or another root wrote it, so it was not taken out", hint)
-            made.after = _left(text, block, made.record) if block else None
+            made.after = None if file else _left(text, there, made.record)
         if not asked.dry:
             put(made, path.parent)
             records.pop(key, None)
@@ -482,21 +439,22 @@ def _removed(
 # --- files on the disk -----------------------------------------------------------------------------------------------
 
 
-def put(file: SyncedFile, base: Path) -> tuple[str, ...]:
-    """Make the file hold what it is to hold; gives the folders that were made for it. Raises ``UnreadableError``."""
-    folders: tuple[str, ...] = ()
+def put(file: SyncedFile, base: Path) -> None:
+    """Make the file hold what it is to hold, with the folders below ``base`` for it. Raises ``UnreadableError``."""
     if not file.changes:
-        return folders
+        return
     with os_errors("cannot be written", path=file.path, hint="The file is as it was. Check the rights of its folder."):
         if file.before is None:
-            folders = _make_folders(file.path.parent, base)
+            for folder in reversed([each for each in file.path.parents if each.is_relative_to(base)]):
+                folder.mkdir(mode=0o700, exist_ok=True)
             os.close(_created(file.path))
         if file.after is None:
-            _remove(file)
+            if _text_at(file.path) != file.before:
+                raise _meanwhile(file.path)
+            file.path.unlink()
         else:
             rewrite_file(file.path, (file.before or "").encode(), file.after.encode())
     file.state = "written" if file.state != "removed" else file.state
-    return folders
 
 
 def _created(path: Path) -> int:
@@ -511,42 +469,7 @@ def _meanwhile(path: Path) -> ChangedMeanwhileError:
     return ChangedMeanwhileError("another program wrote this file", path=path, hint="Nothing was written. Try again.")
 
 
-def _make_folders(folder: Path, base: Path) -> tuple[str, ...]:
-    missing = [each for each in (folder, *folder.parents) if each.is_relative_to(base) and not each.is_dir()]
-    for each in reversed(missing):
-        each.mkdir(mode=0o700)
-    return tuple(str(each) for each in reversed(missing))
-
-
-def _remove(file: SyncedFile) -> None:
-    if _text_at(file.path) != file.before:
-        raise _meanwhile(file.path)
-    file.path.unlink()
-    with suppress(OSError):  # it holds something else
-        for each in reversed(file.record.made if file.record else ()):
-            Path(each).rmdir()
-
-
 # --- catmem.sync.lock ------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def held_lock(root: Path) -> Iterator[None]:
-    """Keep other syncs of this root out. Raises ``BusyError`` (``locked``)."""
-    folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        try:
-            take_lock(folder, _PATIENCE)
-        except BlockingIOError as error:
-            raise BusyError(
-                "another sync or seed of this root is running",
-                code="locked",
-                path=root / LOCK_NAME,
-                hint="Nothing was written. Try again when it has ended.",
-            ) from error
-        yield
-    finally:
-        os.close(folder)
 
 
 def read_records(root: Path) -> tuple[SyncRecords, str | None]:
@@ -567,8 +490,7 @@ def read_records(root: Path) -> tuple[SyncRecords, str | None]:
 
 def _record(said: dict[str, Any]) -> SyncRecord:
     bullets = tuple(LastBullet(str(t), str(c), str(i), str(d), int(n)) for t, c, i, d, n in said["bullets"])
-    made = tuple(str(each) for each in said["made"])
-    return SyncRecord(str(said["path"]), str(said["root"]), bool(said["created"]), made, str(said["sha"]), bullets)
+    return SyncRecord(str(said["path"]), bool(said["created"]), str(said["sha"]), bullets)
 
 
 def write_records(root: Path, records: SyncRecords) -> None:
@@ -577,9 +499,7 @@ def write_records(root: Path, records: SyncRecords) -> None:
     for (name, part), each in sorted(records.items()):
         files.setdefault(name, {})[part] = {
             "path": each.path,
-            "root": each.root,
             "created": each.created,
-            "made": list(each.made),
             "sha": each.sha,
             "bullets": [list(bullet) for bullet in each.bullets],
         }

@@ -321,7 +321,6 @@ migrate ../home/given/old.md --dry-run
 migrate ../home/given/old.md --declare
 tidy -p neo
 tidy --propose
-tidy --ask "cat > /dev/null; echo same 1"
 simulate --agents 2 --writes 2 --store files --entities 1 --on-stale branch --seed 1 --format json --help
 simulate --agents 1 --writes 2 --store nowhere --entities 1 --on-stale refuse
 merge-driver ../home/given/base.md ../home/given/ours.md ../home/given/theirs.md homes/neo/USER.md

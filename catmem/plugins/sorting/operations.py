@@ -1,46 +1,30 @@
 """The operations sort and tidy: entries sorted into sections, and what memory says twice."""
 
-import fcntl
-import os
 import shlex
-import stat
 import sys
-import tempfile
-import termios
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Annotated, Any
 
 from catmem.config.profile import refuse_no_root
 from catmem.errors import ConfigError, UnreadableError
-from catmem.files import os_errors, read_bounded, shown_path
+from catmem.files import read_bounded, shown_path
 from catmem.jsonable import jsonable
 from catmem.names import parts_of
 from catmem.ops.shared import DryRun, OneFile
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
+from catmem.plugins.sorting.asking import answer_of, command_of
 from catmem.plugins.sorting.sort_files import SortPlan, apply_sort, plan_sort, unsorted_elsewhere
 from catmem.plugins.sorting.sort_lines import LABELLED, SortLine
 from catmem.plugins.sorting.sort_list import question, read_list, read_proposals
-from catmem.plugins.sorting.tidying import (
-    TidyList,
-    answer_of,
-    command_of,
-    judged,
-    judging_question,
-    list_tidy,
-    pairs_to_judge,
-    propose_tidy,
-)
+from catmem.plugins.sorting.tidying import list_tidy, propose_tidy
 from catmem.text import MAX_FILE_BYTES, counted, decode, few, plural
 from catmem.workspace.change_plan import ChangePlan
 from catmem.workspace.init import kits, starting_categories
 from catmem.workspace.workspace import Workspace
 
-KEPT = "catmem-sort-"
-"""How the names of lists in the temporary folder begin."""
 _SortedProfile = Annotated[str | None, P("The profile whose memory this is.")]
 
 
@@ -101,12 +85,6 @@ def sort(
     """
     if call.for_program and not (yes or unsure or to_read):
         raise UsageError("The list is text. --format json goes with --yes, --unsure or --read.")
-
-    if not (yes or unsure or to_read or given is not None) and _is_piped():
-        raise UsageError(
-            "There is text on standard input, which sort does not read alone. To sort as it says: --read -"
-        )
-
     command = None if given is None else command_of(given)
     workspace = call.root
     plan = plan_sort(workspace, profile or (None if file else _only_profile(workspace)), target, file=file)
@@ -126,7 +104,7 @@ def sort(
         plans = iter([_asked(call, each, command) for each in plans])
     said = None
     if to_read is not None:
-        said = _read_list(call, plan, to_read, dry_run=dry_run)
+        said = finish(call, plan, chosen(call, plan, to_read))
     elif yes or unsure:
         for each in plans:
             said = finish(call, each, each.harmless(unsure=unsure))
@@ -148,15 +126,6 @@ def _tell_of_labels(call: Call, plan: SortPlan) -> SortPlan:
             "(--declare for new names)"
         )
     return plan
-
-
-def _is_piped() -> bool:
-    """Whether standard input is a pipe with bytes in it. Nothing is read, nor waited for."""
-    try:
-        found = os.fstat(sys.stdin.fileno())
-        return stat.S_ISFIFO(found.st_mode) and any(fcntl.ioctl(sys.stdin, termios.FIONREAD, bytes(4)))
-    except (OSError, ValueError, AttributeError):  # closed, or none of the system
-        return False
 
 
 def _tell_of_wordless(call: Call, plan: SortPlan, *, asked: bool) -> None:
@@ -195,21 +164,6 @@ def chosen(call: Call, plan: SortPlan, path: str) -> Sequence[SortLine]:
     return lines
 
 
-def _read_list(call: Call, plan: SortPlan, path: str, *, dry_run: bool) -> dict[str, Any]:
-    """Sort as a list says. One that was kept in the temporary folder is then removed."""
-    said = finish(call, plan, chosen(call, plan, path))
-    if not dry_run and _is_kept(Path(path)):
-        with os_errors("cannot be removed", path=path, hint="The file is sorted. Remove this list yourself."):
-            Path(path).unlink()
-    return said
-
-
-def _is_kept(path: Path) -> bool:
-    """Whether a list is one that the dialogue made, which is of no use once it is applied."""
-    folder = Path(tempfile.gettempdir())
-    return path.name.startswith(KEPT) and path.is_file() and path.parent.resolve() == folder.resolve()
-
-
 def _asked(call: Call, plan: SortPlan, command: str) -> SortPlan:
     """The plan with the proposals of a command."""
     private = sum(line.private for line in plan.lines)
@@ -229,20 +183,12 @@ def finish(call: Call, plan: SortPlan, lines: Sequence[SortLine]) -> dict[str, A
     return {**jsonable(done), "dry_run": dry_run}
 
 
-@operation("tidy", examples=("catmem tidy", "catmem tidy -p trinity", "catmem tidy --ask 'llm -m MODEL'"), opens="read")
+@operation("tidy", examples=("catmem tidy", "catmem tidy -p trinity"), opens="read")
 def tidy(
     call: Call,
     *,
     profile: _SortedProfile = None,
     propose: Annotated[bool, P("Have each entry that may go wait as a proposal, for 'catmem proposals'.")] = False,
-    command: Annotated[
-        str | None,
-        P(
-            "Give the pairs to look at to this command, and take what it prints as a judgement. No secret is in them.",
-            "--ask",
-            metavar="CMD",
-        ),
-    ] = None,
 ) -> Outcome:
     """List what memory says twice, and what you should look at together. No file is changed.
 
@@ -250,29 +196,12 @@ def tidy(
     differ in a number, a time or a date: the most alike first, at most one pair for five entries.
     """
     found = list_tidy(call.open("store" if propose else "read"), profile)
-    unreadable = found.problems
-    if command is not None:
-        found = _judged(call, found, command)
     notes: tuple[str, ...] = ()
     if found.private:
         private = counted(found.private, "entry")
         notes = (f"{private} with a secret or hostile text left out; see catmem lint --select CM6",)
     if propose:
         proposed = propose_tidy(call.root, [each for each in found.suggestions if each.operations])
-        return Outcome(proposed, {"proposed": jsonable(proposed)}, problems=unreadable, notes=notes)
+        return Outcome(proposed, {"proposed": jsonable(proposed)}, problems=found.problems, notes=notes)
     said = jsonable({"suggestions": found.suggestions, "private": found.private, "problems": found.problems})
-    return Outcome(found, said, problems=unreadable, notes=notes)
-
-
-def _judged(call: Call, found: TidyList, command: str) -> TidyList:
-    """The list with what a command says of the pairs to look at together."""
-    asked = pairs_to_judge(found.suggestions)
-    if not asked:
-        call.tell("there is no pair to ask about")
-        return found
-    made, left_out = judged(answer_of(command, judging_question(asked)), asked)
-    for each in left_out:
-        call.tell(each)
-    verdicts = {id(pair): made[place] for place, pair in enumerate(asked) if place in made}
-    kept = [verdicts.get(id(each), each) for each in found.suggestions]
-    return found._replace(suggestions=[each for each in kept if each], problems=[*found.problems, *left_out])
+    return Outcome(found, said, problems=found.problems, notes=notes)

@@ -5,7 +5,6 @@ A list names the version of the file that it was made of, and each entry by its 
 
 from __future__ import annotations
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -185,17 +184,6 @@ def _tagged(words: str) -> tuple[str, dict[str, Any]]:
     return found[1], {key: value if isinstance(value, str) else list(value) for key, value in pairs}
 
 
-def read_answer(text: str) -> dict[str, Any] | str:
-    """The JSON object of a text, perhaps in a fence, that has a list ``entries``; or what is wrong with the text."""
-    text = re.sub(r"\A\s*```\w*\s*\n(.*)\n```\s*\Z", r"\1", text, flags=re.DOTALL)
-    try:
-        data = json.loads(text.lstrip("\ufeff"))
-    except (ValueError, RecursionError) as error:
-        return f"is no JSON: {error}" if isinstance(error, ValueError) else "is nested too deeply"
-    is_answer = isinstance(data, dict) and isinstance(data.get("entries"), list)
-    return data if is_answer else 'is no JSON object with a list "entries"'
-
-
 # --- checking ------------------------------------------------------------------------------------------------------
 
 
@@ -235,7 +223,8 @@ class Checker:
         ]
         if read.rows:
             faults += [(f"entry {line.number}", "has no line") for line in asked if line.number not in made]
-        refuse_answer(faults)
+        if faults:
+            raise ConfigError("the answer of --ask is not right", code="bad_answer", hint=_hint(faults))
         return tuple(replace(made[line.number], sure=True) if line.number in made else line for line in self._lines)
 
     def _matched(self, read: ReadList, lines: Sequence[SortLine]) -> tuple[dict[int, SortLine], list[tuple[str, str]]]:
@@ -312,12 +301,6 @@ class Checker:
 def _says(said: str, text: str) -> bool:
     """Whether a list says the text, or how it begins."""
     return said == text or (said.endswith("…") and text.startswith(said[:-1].rstrip()))
-
-
-def refuse_answer(faults: Sequence[tuple[str, str]]) -> None:
-    """Raise ``ConfigError`` (``bad_answer``) for what is wrong in a model's answer, if anything is."""
-    if faults:
-        raise ConfigError("the answer of --ask is not right", code="bad_answer", hint=_hint(faults))
 
 
 def _hint(faults: Sequence[tuple[str, str]]) -> str:

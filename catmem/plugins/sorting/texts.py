@@ -17,7 +17,7 @@ from catmem.errors import CatmemError, ConfigError, RefusedError
 from catmem.files import shown_path
 from catmem.names import STAYS, category_name, parts_of
 from catmem.ops.table import Call
-from catmem.plugins.sorting.operations import KEPT, SortedFile, chosen, finish
+from catmem.plugins.sorting.operations import SortedFile, chosen, finish
 from catmem.plugins.sorting.sort_files import SortedEntries, SortPlan
 from catmem.plugins.sorting.sort_list import beginning, read_list
 from catmem.plugins.sorting.sort_list import shown as shown_text
@@ -36,7 +36,7 @@ def _command(plan: SortPlan, path: str | Path) -> str:
 
 def _temporary(text: str) -> Path:
     """A file of this user alone with a list."""
-    with tempfile.NamedTemporaryFile(prefix=KEPT, suffix=".txt", delete=False) as stream:
+    with tempfile.NamedTemporaryFile(prefix="catmem-sort-", suffix=".txt", delete=False) as stream:
         stream.write(text.encode())
     return Path(stream.name)
 
@@ -103,7 +103,6 @@ DIALOGUE = _edit
 _WIDTH = 300
 _TITLES = {
     "same": "Say the same:",
-    "contradiction": "Contradict each other, says the model:",
     "together": "Look at these together:",
 }
 _LEFT = {"rejected_before": "you rejected the same before; 'catmem proposals --all' shows it"}

@@ -1,10 +1,7 @@
 """``catmem sort``: lists, an editor and keys on a real terminal, a model's answer, and what is not right in them."""
 
-import os
 import re
 import shlex
-import signal
-import subprocess
 import sys
 import tempfile
 import textwrap
@@ -16,9 +13,8 @@ import pytest
 
 from catmem.names import slugify
 from tests.end_to_end.pseudo_terminal import terminals
-from tests.end_to_end.terminal import error_of, process, run, run_json, snapshot, user_text
+from tests.end_to_end.terminal import error_of, run, run_json, snapshot, user_text
 from tests.golden.case import put
-from tests.lengths import at_length
 from tests.together import together
 
 CONFIG = """\
@@ -236,13 +232,6 @@ def test_yes_leaves_what_has_a_label_to_migrate(place):
     assert "## Finance\nPays at once.\n" in user_text(place)
 
 
-def test_text_in_a_pipe_without_read_is_refused_and_an_empty_pipe_is_no_text(place):
-    for text, status in (("1 talk", 2), ("", 0)):
-        done = process("sort", cwd=place, status=status, input=text.encode())
-        assert (b"To sort as it says: --read -" in done.stderr) == (status == 2)
-    assert user_text(place) == FLAT
-
-
 def test_a_list_begins_with_few_comments_and_shows_code_by_its_first_line(place):
     put(place / "homes" / "neo" / "USER.md", "Deploy so:\n```sh\nmake all\nmake it\n```\nThen rest.\n")
     rows = run("sort").stdout.splitlines()
@@ -382,11 +371,10 @@ def test_an_answer_that_is_not_right_is_said_and_nothing_is_written(place, how, 
         ("MODEL fails", "ended with status 1"),
         ("MODEL hangs & MODEL hangs", "gave no answer within 1 seconds, and was ended"),
         ("exec >&-; sleep 60", "gave no answer within 1 seconds, and was ended"),
-        ("yes", "printed more than 1,048,576 bytes, and was ended"),
     ],
 )
 def test_a_command_that_fails_or_goes_on_too_long_is_said(place, monkeypatch, command, said):
-    monkeypatch.setattr("catmem.plugins.sorting.tidying._LONGEST", 60 if command == "yes" else 1)
+    monkeypatch.setattr("catmem.plugins.sorting.asking._LONGEST", 1)
     monkeypatch.setenv("SHELL", "/bin/sh")
     result = run("sort", "--ask", command.replace("MODEL", model(place, "").removesuffix("''")), "--yes", status=2)
     assert f"error[ask_failed]: the command of --ask {said}" in result.stderr
@@ -399,23 +387,6 @@ def test_what_a_command_left_running_is_not_waited_for_and_ends_with_it(place, m
     run("sort", "--ask", command, "--yes")
     assert "## Talk" in user_text(place)
     assert soon(lambda: is_over(place / "left"))
-
-
-@pytest.mark.parametrize("number", at_length([signal.SIGTERM, signal.SIGHUP], [signal.SIGHUP]))
-def test_what_is_asked_ends_with_catmem(place, number):
-    command = f"sleep 600 & echo $! > {place}/part; mv {place}/part {place}/left; wait"
-    environment = {**os.environ, "SHELL": "/bin/sh"}
-    # nohup may have these tests take no SIGHUP
-    heard = f"import signal; signal.signal({int(number)}, signal.SIG_DFL); from catmem.cli.main import main; main()"
-    catmem = subprocess.Popen(
-        [sys.executable, "-c", heard, "sort", "--ask", command, "--yes"], cwd=place, env=environment
-    )
-    assert soon((place / "left").exists)
-    time.sleep(0.1)  # by now it waits for the answer
-    catmem.send_signal(number)
-    assert catmem.wait(60) != 0
-    assert soon(lambda: is_over(place / "left"))
-    assert user_text(place) == FLAT
 
 
 # --- on a terminal -------------------------------------------------------------------------------------------------

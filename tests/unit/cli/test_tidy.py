@@ -1,12 +1,9 @@
 """``catmem tidy``: the two lists for people and for programs, which files they are of, and what is left out."""
 
-import json
-import sys
-
 import pytest
 
 from catmem.workspace.workspace import Workspace
-from tests.end_to_end.terminal import error_of, run, run_json, snapshot
+from tests.end_to_end.terminal import run, run_json
 from tests.golden.case import put
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -36,13 +33,6 @@ def place(tmp_path, monkeypatch):
     put(tmp_path / "homes" / "neo" / "USER.md", BOSS)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def answering(place, *verdicts):
-    """``--ask`` with a command that keeps the prompt in ``asked``, and answers with verdicts."""
-    put(place / "model.py", "import sys\nopen('asked', 'w').write(sys.stdin.read())\nprint(open('answer').read())\n")
-    put(place / "answer", json.dumps({"entries": verdicts}))
-    return "--ask", f"{sys.executable} model.py"
 
 
 def test_it_is_of_one_profile(place):
@@ -78,31 +68,3 @@ def test_a_file_that_cannot_be_read_is_said_before_there_is_nothing_to_tidy(plac
         assert done.startswith("Not everything could be read (see the errors below), so this is about the rest.\n")
         assert "error[not_utf8]" in done
     run("tidy", "--format", "json", status=2)
-
-
-def test_a_command_judges_the_pairs_to_look_at(place):
-    put(place / "homes" / "boss" / "USER.md", BOSS + f"§\nStandup password: {TOKEN}\n")
-    ask = answering(place, {"pair": 1, "verdict": "contradiction", "keep": "one"})
-    before = snapshot(place / "homes")
-    lines = run("tidy", *ask).stdout.splitlines()
-    assert lines[4:] == [
-        "Contradict each other, says the model:",
-        "boss/user: a model says: they contradict each other",
-        "  keep   boss/memory line 2  2026-10-12 calendar | Standup is at 10:00.",
-        "  remove line 8  2026-02-03 talk | The standup is at 9:30.",
-    ]
-    asked = (place / "asked").read_text()
-    assert ("The standup is at 9:30." in asked, "short answers" in asked, TOKEN in asked) == (True, False, False)
-    assert snapshot(place / "homes") == before
-    ask = answering(place, {"pair": 1, "verdict": "neither"}, {"pair": 7, "verdict": "same"})
-    done = run("tidy", *ask)
-    assert "standup" not in done.stdout
-    assert "item 2 of the answer is left out: it names no pair that was asked about" in done.stderr
-
-
-def test_an_answer_that_is_wrong_is_refused(place):
-    error = error_of("tidy", *answering(place, {"pair": 7, "verdict": "same"}))
-    assert (error["code"], "item 1: names no pair" in error["hint"]) == ("bad_answer", True)
-    failed = error_of("tidy", "--ask", "no-such-command --key x")
-    assert (failed["code"], failed["message"].endswith(": no-such-command")) == ("ask_failed", True)
-    assert "there is no pair to ask about" in run("tidy", "-p", "neo", "--ask", "no-such-command").stderr

@@ -190,7 +190,7 @@ def show_written(written: Written, done: str, how: How) -> None:
         where = f"{written.entity} as {written.waiting}"
         emit(printable(f"waiting in {where}: nothing is written until a person says yes\n"))
         say_all(written.notes[1:])
-        say(f"'catmem proposals {written.waiting}{_root_words()}' shows it, with --approve a person makes it so")
+        say(f"'catmem proposals {written.waiting}{root_words()}' shows it, with --approve a person makes it so")
     elif not written.changed:
         notes, about_file = _notes(written)
         emit(printable(f"{'; '.join(notes) or 'it says that already'}; nothing written\n"))
@@ -221,7 +221,7 @@ def _show_done(written: Written, done: str) -> None:
     # An agent may write what it may not take back.
     aside = written.bounded or written.branch or written.repeated or is_declared(written.entity)
     if not aside and done != TOOK_BACK:  # how to make it again stands in the notes
-        undo = f"catmem undo {shlex.quote(written.entity)} --expected {written.revision}{_root_words()}"
+        undo = f"catmem undo {shlex.quote(written.entity)} --expected {written.revision}{root_words()}"
         say(f"'{undo}' takes it back")
 
 
@@ -246,7 +246,8 @@ def given_root() -> str | None:
     return root
 
 
-def _root_words() -> str:
+def root_words() -> str:
+    """What a command to type next has behind it: `` --root DIR``, where a root was named."""
     root = given_root()
     return f" --root {shlex.quote(root)}" if root else ""
 

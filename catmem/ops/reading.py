@@ -128,6 +128,7 @@ def list_(
 
         profiles = _tell_of_all(call, target)
         found, unreadable, _ = list_everywhere(call.root, **narrowed)
+        _tell_of_category(call, None if found else category)
         shared = folded(found, profiles)
         return Outcome((None, shared), {"profile": None, "entries": shared}, unreadable)
     tell_of_rows(call, profile, target)
@@ -151,6 +152,14 @@ def _tell_of_slips(call: Call, profile: str, category: str | None) -> None:
             call.tell(f"warning: {said}")
         for said in memory.meant([] if category is None else [category]):
             call.tell(said)
+
+
+def _tell_of_category(call: Call, category: str | None) -> None:
+    """Say which ``category`` was meant that no file has."""
+    from catmem.workspace.reports import unknown_category
+
+    if category is not None and not call.for_program and (near := unknown_category(call.root, category)):
+        call.tell(near)
 
 
 def _tell_of_all(call: Call, target: str | None) -> list[Profile]:
@@ -221,6 +230,8 @@ def search(
         done = _found(profile, query, found.total, found.found)
         if not call.for_program:
             _tell_of_slips(call, profile, None if found.total else category)
+    if profile is None:
+        _tell_of_category(call, None if found.total else category)
     if not (found.total or call.for_program):
         for option, name in zip(("-t", "-c", "--tag", "--state"), filters, strict=True):
             with suppress(CatmemError):  # a file that was not asked for

@@ -122,7 +122,8 @@ def _list(call: Call, which: Sequence[str], actor: str | None, *, ended: bool) -
         found = [each for each in found if f"{each.entity}/".startswith("".join(f"{name}/" for name in which))]
     said = tuple(data_for(call.root, each, actor) for each in found)
     waits = any(each.is_open for each in found)
-    more = "'catmem proposals --interactive' goes through them." if waits else "No proposal waits."
+    go_on = f"'catmem proposals --interactive{call.root_words}' goes through them."
+    more = go_on if waits else "No proposal waits."
     return Outcome(said, {"proposals": said}, wrong, notes=[] if has_ids or call.for_program else [more])
 
 
@@ -248,5 +249,5 @@ def review(
     waiting = len(proposals_in(call.root).proposals)
     if waiting and not call.for_program:
         waits = f"{counted(waiting, 'proposal')} of agents"
-        call.tell(f"{waits}: 'catmem proposals --interactive' goes through what waits.")
+        call.tell(f"{waits}: 'catmem proposals --interactive{call.root_words}' goes through what waits.")
     return Outcome(None, said, review.unreadable, 0 if review.unreadable else int(bool(left)))

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from functools import partial
 from importlib import import_module
+from shlex import quote
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from catmem.commands import COMMANDS, MODULES, OTHERS
@@ -354,6 +355,11 @@ class Call:
     """What a request says beside its parameters."""
     values: dict[str, Any] = field(default_factory=dict)
     _root: Workspace | None = None
+
+    @property
+    def root_words(self) -> str:
+        """What a command to type next has behind it: `` --root DIR``, where a root was named."""
+        return f" --root {quote(self.named_root)}" if self.named_root else ""
 
     @property
     def root(self) -> Workspace:

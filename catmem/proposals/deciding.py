@@ -81,8 +81,10 @@ def approve(
     approval = _ApprovedText(workspace, found, actor, words)
     said = {"verdict": "approved", **({} if words is None else {"reworded": True})}
     done = _decide(workspace, found, said, actor, approval)
-    notes = [] if words is None else _reworded(workspace, found, words, allow_secret=allow_secret)
-    return replace(done, notes=(*warnings, *notes))
+    if words is None:
+        return done
+    notes = _reworded(workspace, found, words, allow_secret=allow_secret)
+    return replace(done, notes=(f"{found.entity} says: {words}", *warnings, *notes))
 
 
 def reject(workspace: Root, name: str, *, reason: str | None = None, actor: str | None = None) -> Decided:

@@ -202,9 +202,9 @@ def undo(workspace: Root, entity: str | None = None, *, store: Store | None = No
             f"{last}' shows what came after it; 'catmem restore {entity} {before}' takes back that, too."
         )
         raise
-    what = f"revision {record.revision} ({record.op}: {did(record)}) is taken back"
-    redo = f"{what}; 'catmem restore {quote(entity)} {last}' makes it again"
-    return done if asked.dry_run else replace(done, notes=(redo, *done.notes))
+    what = f"revision {record.revision} ({record.op}: {did(record)}) by {record.who}"
+    redo = f"{what} is taken back; 'catmem restore {quote(entity)} {last}' makes it again"
+    return replace(done, notes=(f"{what} would be taken back" if asked.dry_run else redo, *done.notes))
 
 
 def _taken_back(

@@ -435,12 +435,10 @@ def read_access(workspace: Root, names: Sequence[str] = ()) -> Access:
 
 def explain(workspace: Root, name: str, category: str) -> AccessExplanation:
     """Why a profile may read, write and verify a category (its slug, title or an alias), or may not."""
-    config, note = workspace.config, None
+    config = workspace.config
     profile = workspace.profile(name)
     slug = config.taxonomy.category(category)
-    declared = config.taxonomy.named(slug) is not None
-    if not declared and slug not in (fleet := read_access(workspace).fleet).categories:
-        note = _unknown_category(category, fleet)
+    declared, note = config.taxonomy.named(slug) is not None, unknown_category(workspace, category)
     documents, problems = files_of(workspace, profile).documents(workspace)
     return AccessExplanation(
         profile=profile.name,
@@ -453,10 +451,18 @@ def explain(workspace: Root, name: str, category: str) -> AccessExplanation:
     )
 
 
-def _unknown_category(category: str, fleet: Fleet) -> str:
-    """What to tell a person who names a category that no profile names and no file has."""
-    known = fleet.categories
-    if fleet.taxonomy.closed or not slugify(category):
+def unknown_category(workspace: Root, category: str) -> str | None:
+    """What to tell a person who names a category that no profile names and no file has; ``None`` for another.
+
+    Raises ``UnknownNameError`` where the taxonomy is closed.
+    """
+    taxonomy = workspace.config.taxonomy
+    known = taxonomy.declared()
+    if taxonomy.category(category) not in known:
+        known = dict.fromkeys((*known, *read_access(workspace).fleet.categories), "")
+    if taxonomy.category(category) in known:
+        return None
+    if taxonomy.closed or not slugify(category):
         raise UnknownNameError(
             f"there is no category {shown(category)} in this root",
             hint=suggestion(slugify(category), known, "categories"),

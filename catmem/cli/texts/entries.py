@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from catmem.cli.output import NARROW, WIDE, columns, emit, print_error, say, say_all, show_written, shown_moment
+from catmem.cli.output import (
+    NARROW,
+    WIDE,
+    columns,
+    emit,
+    print_error,
+    root_words,
+    say,
+    say_all,
+    show_written,
+    shown_moment,
+)
 from catmem.config.json_schema import shown
 from catmem.files import shown_path
 from catmem.model.document import Document, Problem
@@ -271,7 +282,7 @@ def done_line(each: Decided) -> str:
 
 def after(each: Decided) -> list[str]:
     """How an approval is taken back, and what became of the words in the files of specialists."""
-    undo = f"'catmem undo {each.proposal.entity} --expected {each.revision}' takes it back"
+    undo = f"'catmem undo {each.proposal.entity} --expected {each.revision}{root_words()}' takes it back"
     return [*([undo] if each.verdict == "approved" else []), *each.notes]
 
 

@@ -14,6 +14,7 @@ from catmem.cli.output import (
     emit_json,
     emit_text,
     print_error,
+    root_words,
     say,
     say_all,
     show_written,
@@ -117,7 +118,7 @@ def diff_of(file: FileChange | FilePlan) -> str:
 def taking_back(file: FileChange) -> str:
     """How a person takes back what was written to a file."""
     if file.path is None or file.backup is None:
-        return f"to take it back (revision {file.revision}): catmem restore {file.entity} {file.restore}"
+        return f"to take it back (revision {file.revision}): catmem restore {file.entity} {file.restore}{root_words()}"
     return f"to take it back: mv {shlex.quote(shown_path(file.backup))} {shlex.quote(file.name)}"
 
 
@@ -314,7 +315,7 @@ def _external(changed: ExternalChange, _: Call) -> None:
     emit(changed.diff)
 
 
-def _promoted(done: Promotions, _: Call) -> None:
+def _promoted(done: Promotions, call: Call) -> None:
     failed, seen = done.failed, set[tuple[str, ...]]()
     for each in done.each:
         where = f"{each.profile} -> {each.source}/{each.target}  {each.entry.category}: "
@@ -331,10 +332,10 @@ def _promoted(done: Promotions, _: Call) -> None:
     if not done.each:
         emit("Nothing to promote: each source has these entries already, or they wait there as proposals.\n")
     elif done.dry_run:
-        go_on = " Propose all: catmem promote --all." if made else ""
+        go_on = f" Propose all: catmem promote --all{call.root_words}." if made else ""
         say(f"{made} to promote{refused}; nothing was written.{go_on}")
     else:
-        say(f"{counted(made, 'proposal')} made{refused}. catmem proposals lists what waits.")
+        say(f"{counted(made, 'proposal')} made{refused}. catmem proposals{call.root_words} lists what waits.")
 
 
 TEXTS = {

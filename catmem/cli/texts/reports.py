@@ -31,11 +31,11 @@ _LEGEND = {"r": "reads", "rw": "reads and may write", "d": "may write and not re
 _HEAD = ("profile", "entries", "prompt", "flat", "%", "tokens", "flat", "%", "")
 
 
-def _status(value: NextSteps, _: Call) -> None:
-    emit(columns([(step.what, step.command) for step in value.steps]))
+def _status(value: NextSteps, call: Call) -> None:
+    emit(columns([(step.what, f"{step.command}{call.root_words}") for step in value.steps]))
     say_all([] if value.steps else ["Nothing waits for you."])
     if any(step.kind == "lost" for step in value.steps):
-        say("If entries were taken out rightly, 'catmem status --adopt' says so.")
+        say(f"If entries were taken out rightly, 'catmem status --adopt{call.root_words}' says so.")
 
 
 def _adopted(value: ExternalChange, _: Call) -> None:

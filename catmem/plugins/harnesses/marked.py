@@ -32,7 +32,7 @@ _FRONTMATTER = re.compile(rf"{BOM}?---[ \t]*\r?\n(?:[^\n]*\n)*?---[ \t]*(?:\r?\n
 _DIGITS = 12
 
 
-class Marked(NamedTuple):
+class MarkedText(NamedTuple):
     """A block in a text, or a whole file: where it is, what its mark says, and what it holds, with LF."""
 
     start: int
@@ -51,9 +51,9 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:_DIGITS]
 
 
-def find(text: str, name: str) -> Marked | None:
+def find(text: str, name: str) -> MarkedText | None:
     """The block of that name; ``None`` for none. Raises ``EditError`` (``bad_markers``)."""
-    pairs: dict[str, Marked] = {}
+    pairs: dict[str, MarkedText] = {}
     wrong: list[int] = []
     fenced: list[int] = []
     fence, begun, offset = "", None, 0
@@ -71,7 +71,7 @@ def find(text: str, name: str) -> Marked | None:
             begun = number, here, min(offset, len(text)), mark
         elif mark[1] == "end" and begun is not None and begun[3][2] == mark[2]:
             held = unify_newlines(text[begun[2] : here])
-            pairs[mark[2]] = Marked(begun[1], min(offset, len(text)), _said(begun[3]), held)
+            pairs[mark[2]] = MarkedText(begun[1], min(offset, len(text)), _said(begun[3]), held)
             begun = None
         else:
             wrong.append(number)
@@ -135,7 +135,7 @@ def _refuse_open_fence(text: str, name: str) -> None:
         )
 
 
-def replaced(text: str, name: str, block: Marked, body: str, root: str) -> str:
+def replaced(text: str, name: str, block: MarkedText, body: str, root: str) -> str:
     """The text with another body in the place of the block's."""
     newline = dominant_newline(text)
     said = {"root": root, **{key: block.said[key] for key in ("before", "after") if key in block.said}}
@@ -150,7 +150,7 @@ def _block(name: str, body: str, said: Mapping[str, str], newline: str) -> str:
     return with_newline(f"<!-- catmem:begin {name} {words} -->\n{held}<!-- catmem:end {name} -->", newline)
 
 
-def without(text: str, block: Marked) -> str:
+def without(text: str, block: MarkedText) -> str:
     """The text that there was before the block was put in, and what was written outside of it since."""
     newline = dominant_newline(text)
     before, after = (newline * _count(block.said.get(key)) for key in ("before", "after"))
@@ -172,7 +172,7 @@ def owned_text(name: str, front: str, body: str, root: str) -> str:
     return f"{front}{mark}\n\n{body}"
 
 
-def owned(text: str, name: str) -> Marked | None:
+def owned(text: str, name: str) -> MarkedText | None:
     """The whole text, as it says of itself; ``None`` for one that another program or a person wrote."""
     whole = unify_newlines(text)
     front = _FRONTMATTER.match(whole)
@@ -181,7 +181,7 @@ def owned(text: str, name: str) -> Marked | None:
     mark = _MARK.fullmatch(line)
     if mark is None or mark[1] != "file" or mark[2] != name:
         return None
-    return Marked(0, len(text), _said(mark), head + rest.removeprefix("\n"))
+    return MarkedText(0, len(text), _said(mark), head + rest.removeprefix("\n"))
 
 
 _TITLES = {"user": "About the user", "memory": "Notes"}

@@ -38,7 +38,7 @@ from catmem.plugins.harnesses.marked import (
     Bullet,
     BulletSection,
     LastBullet,
-    Marked,
+    MarkedText,
     body_of,
     digest,
     edits_in,
@@ -196,7 +196,7 @@ def _text_at(path: Path) -> str | None:
     return decode(read_bounded(path, MAX_FILE_BYTES)) if os.path.lexists(path) else None
 
 
-def _left(text: str, block: Marked, record: SyncRecord | None) -> str | None:
+def _left(text: str, block: MarkedText, record: SyncRecord | None) -> str | None:
     """What is left without the block: no file, where catmem made it and it would be empty."""
     left = without(text, block)
     return None if record is not None and record.created and not left.strip() else left
@@ -251,7 +251,7 @@ class _SyncWork:
             made.refuse(error)
         return made
 
-    def marked(self, text: str | None) -> Marked | None:
+    def marked(self, text: str | None) -> MarkedText | None:
         """What catmem wrote in a file, or the whole file."""
         if text is None:
             return None
@@ -281,7 +281,7 @@ class _SyncWork:
         written = tuple(each.written for each in bullets) if self.row.shape == "block" else ()
         made.record = replace(record, sha=now.said["sha"] if now else "", bullets=written)
 
-    def may_go_on(self, made: SyncedFile, there: Marked | None) -> bool:
+    def may_go_on(self, made: SyncedFile, there: MarkedText | None) -> bool:
         """Find what an agent changed; whether what is there may be written anew."""
         record, why = made.record, ""
         if there is None:

@@ -43,7 +43,7 @@ def _imported(done: FinishedImport, call: Call) -> None:
         more = f" {shown:,} of {new:,} new entries are shown." if shown < new else ""
         say(f"Nothing was written.{more}")
     say_all(on_uncategorized(plan.profile, plan.uncategorized))
-    say_all(f"Next: {sort_command(plan.profile, target)}" for target in plan.uncategorized)
+    say_all(f"Next: {sort_command(plan.profile, target)}{call.root_words}" for target in plan.uncategorized)
 
 
 def _remarks(plan: ImportPlan) -> Iterator[str]:

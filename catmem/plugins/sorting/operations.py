@@ -114,7 +114,8 @@ def sort(
     else:
         call.show(next(plans))
     for other in [] if in_turn else others:
-        call.tell("{0}/{1} has entries without a category too: catmem sort -p {0} -t {1}".format(*parts_of(other)))
+        command = "catmem sort -p {} -t {}".format(*parts_of(other))
+        call.tell(f"{other} has entries without a category too: {command}{call.root_words}")
     return Outcome(None, said)
 
 
@@ -122,8 +123,8 @@ def _tell_of_labels(call: Call, plan: SortPlan) -> SortPlan:
     if labelled := sum(LABELLED in line.marks for line in plan.lines):
         call.tell(
             f"{counted(labelled, 'entry')} of {plan.name} {plural(labelled, 'has a label', 'have labels')} such as "
-            f"[COMM], which a sort leaves there. First run: catmem migrate {shlex.quote(shown_path(plan.path))} "
-            "(--declare for new names)"
+            f"[COMM], which a sort leaves there. First run: catmem migrate {shlex.quote(shown_path(plan.path))}"
+            f"{call.root_words} (--declare for new names)"
         )
     return plan
 

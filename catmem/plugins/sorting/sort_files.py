@@ -142,13 +142,14 @@ class SortPlan:
 
         Raises ``ConfigError`` (``bad_list``), and ``ChangedMeanwhileError`` for a list of another version.
         """
-        if read.digest not in {None, self.document.digest}:
-            raise self._of_another(read)
+        is_other = read.name not in {None, self.name, printable(self.name)}
+        if read.digest not in {None, self.document.digest} or (is_other and self.entity):
+            raise self._of_another(read, is_other=is_other)
         return self.checker.chosen(read)
 
-    def _of_another(self, read: ReadList) -> ChangedMeanwhileError:
+    def _of_another(self, read: ReadList, *, is_other: bool) -> ChangedMeanwhileError:
         """Why a list is not of what is there: it is of another file, or the file changed."""
-        if read.name not in {None, self.name, printable(self.name)}:
+        if is_other:
             said = f"this list is of {read.name}, and not of {self.name}"
             hint = "Nothing was written. Name its file: -p PROFILE, with -t user or -t memory."
         else:

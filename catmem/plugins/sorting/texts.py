@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from catmem.cli.output import emit, say, say_all
+from catmem.cli.output import emit, root_words, say, say_all
 from catmem.cli.texts.files import show_plan
 from catmem.errors import CatmemError, ConfigError, RefusedError
 from catmem.files import shown_path
@@ -31,7 +31,7 @@ _FAULT = "#! "
 def _command(plan: SortPlan, path: str | Path) -> str:
     profile, target = parts_of(plan.entity or "")
     whose = f"-p {profile} -t {target}" if profile else shlex.quote(shown_path(plan.path))
-    return f"catmem sort {whose} --read {shlex.quote(shown_path(path))}"
+    return f"catmem sort {whose} --read {shlex.quote(shown_path(path))}{root_words()}"
 
 
 def _temporary(text: str) -> Path:
@@ -130,10 +130,12 @@ def _sorted(file: SortedFile, call: Call) -> None:
     if kept:
         say(f"what looks like a secret {would or 'was '}left in {plan.name}: {counted(len(kept), 'entry')}")
     if (done.secrets or (kept and plan.entity)) and not dry_run:
-        say("Replace each where it was issued. Then erase its whole entry for good; this shows what would go:")
-        ids = dict.fromkeys(line.entry.id for line in (*done.secrets, *kept))
-        in_copy = [f"  rm {shlex.quote(shown_path(change.backup or ''))}"]
-        say_all([f"  catmem purge {plan.entity} {each} --dry-run" for each in ids] if plan.entity else in_copy)
+        if plan.entity:
+            say("Replace each where it was issued. Then erase it for good: give it on standard input to")
+            say(f"  catmem purge {plan.entity} - --dry-run{root_words()}")
+            say("which shows what would go, older wordings too.")
+        else:
+            say(f"Replace each where it was issued. Then: rm {shlex.quote(shown_path(change.backup or ''))}")
         say("Copies outside still have it, such as the file that 'init --start' read: erase it there yourself.")
 
 
@@ -150,7 +152,7 @@ def _proposed(proposed: Sequence[ProposedTidying], _: Call) -> None:
     for each in waiting:
         emit("".join(f"{line}\n" for line in (f"{each.proposal} waits:", *_lines(each.suggestion))))
     left = Counter(_LEFT.get(each.error.code, each.error.message) for each in proposed if each.error is not None)
-    verb, where = "waits" if len(waiting) == 1 else "wait", ": catmem proposals" if waiting else ""
+    verb, where = "waits" if len(waiting) == 1 else "wait", f": catmem proposals{root_words()}" if waiting else ""
     say(f"{counted(len(waiting), 'suggestion')} {verb} for you{where}")
     for why, number in left.items():
         say(f"{counted(number, 'suggestion')} left out: {why}")

@@ -30,7 +30,7 @@ def test_the_line_after_a_write_takes_it_back(user, write):
     assert undone.stdout == "took back a revision in neo/user (revision 3)\n"
     assert user.read_text() == USER
     # And the answer says what that was and how to make it again, and that can be taken back.
-    said = f"revision 2 (put: {did}) is taken back; 'catmem restore neo/user 2' makes it again"
+    said = f"revision 2 (put: {did}) by person is taken back; 'catmem restore neo/user 2' makes it again"
     assert said in undone.stderr
     again = run("restore", "neo/user", "2")
     assert user.read_text() != USER

@@ -85,7 +85,7 @@ def _shown_lines(said: dict[str, Any]) -> Iterator[str]:
 def _listed(value: tuple[str | None, Sequence[Any]], call: Call) -> None:
     profile, entries = value
     if not entries:
-        of = f" of {call.values['category']} ('catmem access' has the categories)" if call.values["category"] else ""
+        of = f" of {call.values['category']}" if call.values["category"] else ""
         say(f"No entries{of} in any file." if profile is None else "No entries that this profile can see.")
         _say_first_memory(call, profile)
     emit(columns([_folded_row(each) if profile is None else _list_row(each) for each in entries]))

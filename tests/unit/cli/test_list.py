@@ -46,7 +46,9 @@ def test_a_list_for_people(place):
 
 
 def test_no_entry_of_a_category_in_any_file(place):
-    assert run("list", "-c", "tlak").stderr == "No entries of tlak ('catmem access' has the categories) in any file.\n"
+    assert run("list", "-c", "tlak").stderr == (
+        "No profile names the category 'tlak' and no file has it yet. Did you mean 'talk'?\nNo entries of tlak in any file.\n"
+    )
 
 
 @together("output_format", ["text", "json"])

@@ -378,7 +378,7 @@ def promote(
                 raise UnknownNameError(f"no category fits {selector}", code="unknown_category", hint=hint)
             call.tell(f"no category fits {selector}, which approval.promote in catmem.yaml names. {hint}")
         dry_run = dry_run or not all_learned
-        external = _external(call, promoted_between(workspace, profile), dry_run=dry_run)
+        external = _external(call, promoted_between(workspace, profile)[0], dry_run=dry_run)
         learned, wrong = promote_learned(workspace, profile, categories=categories, dry_run=dry_run)
         done = Promotions(learned, dry_run)
         status = max((error.exit_status for error in done.failed), default=0) if all_learned and not wrong else 0
@@ -388,7 +388,7 @@ def promote(
         raise UsageError("Say whose entry it is: -p NAME ENTRY.")
     if len(categories) > 1:
         raise UsageError("With an ENTRY, -c names its one category.")
-    external = _external(call, promoted_between(workspace, profile, to), dry_run=dry_run)
+    external = _external(call, promoted_between(workspace, profile, to)[0], dry_run=dry_run)
     how: How = {"target": target, "reason": reason, "proposes": propose, "dry_run": dry_run}
     written = promoted(workspace, profile, entry, to, category=next(iter(categories), None), **how).written
     return Outcome(written, more={"external": external, "dry_run": dry_run} if written else {})

@@ -26,7 +26,7 @@ from catmem.seeding.seed_lock import SeedLock
 from catmem.seeding.slices import named_of
 from catmem.workspace.profile_memory import read_document
 from catmem.workspace.reports import list_everywhere
-from catmem.workspace.root import Root, collect_errors
+from catmem.workspace.root import Root, collect_errors, load_each
 from catmem.writing.matching import VisibleEntries, entries_holding, find_entry
 from catmem.writing.policy import check_threats
 from catmem.writing.request import How, Operation
@@ -66,7 +66,7 @@ def promote(
     **how: Unpack[How],
 ) -> Promoted:
     """Bring the entry of the profile ``name`` that holds ``old_text`` to the profile ``to``, as a person."""
-    ((profile, source),) = promoted_between(workspace, name, to)
+    ((profile, source),), _ = promoted_between(workspace, name, to)
     target, entry = _named(workspace, profile, old_text, how.get("target"), category)
     learned = Learned(workspace, SeedFile(workspace).read()[1], profile, source, target)
     if entry not in learned.entries:
@@ -97,8 +97,9 @@ def promote_learned(
     """
     selected, lock = promoted_categories(workspace, categories), SeedFile(workspace).read()[1]
     waits: dict[str, set[str]] = {}
-    found, unreadable = list[Promoted](), list[CatmemError]()
-    for profile, source in promoted_between(workspace, name):
+    found = list[Promoted]()
+    between, unreadable = promoted_between(workspace, name)
+    for profile, source in between:
         for target in TARGETS:
             with collect_errors(unreadable):
                 learned = Learned(workspace, lock, profile, source, target)
@@ -120,19 +121,27 @@ def promote_learned(
     return found, [*{str(each): each for each in unreadable}.values()]
 
 
-def promoted_between(workspace: Root, name: str | None = None, to: str | None = None) -> list[tuple[Profile, Profile]]:
-    """Each profile that learns, or the one called ``name``, with the one that its facts go up to, by default ``to``."""
+def promoted_between(
+    workspace: Root, name: str | None = None, to: str | None = None
+) -> tuple[list[tuple[Profile, Profile]], list[CatmemError]]:
+    """Each profile that learns, or ``name`` alone, with the one its facts go up to; and what is wrong with others."""
+    every, wrong = load_each(workspace)
     if name is not None:
-        profile, every = workspace.profile(name), workspace.profiles()
+        profile = workspace.profile(name)
         # By default up to what it is seeded from, else to the one profile of tier 1.
-        first = [each for each, other in every.items() if other.tier == ORCHESTRATOR_TIER]
+        first = [each.name for each in every if each.tier == ORCHESTRATOR_TIER]
         up = to or profile.seed_from or (first[0] if len(first) == 1 and first[0] != name else None)
         if up is None:
             raise EditError(
                 f"{name} is seeded from no profile", code="no_source", hint="Name where it goes: --to PROFILE."
             )
-        return [(profile, workspace.profile(up))]
-    found = [(each, workspace.profile(each.seed_from)) for each in workspace.profiles().values() if each.seed_from]
+        return [(profile, workspace.profile(up))], []
+    found = list[tuple[Profile, Profile]]()
+    for each in every:
+        with collect_errors(wrong):
+            found += [(each, workspace.profile(each.seed_from))] if each.seed_from else []
+    if not found and wrong:
+        raise wrong[0]
     if not found:
         raise EditError(
             "no profile is seeded from another",
@@ -140,7 +149,7 @@ def promoted_between(workspace: Root, name: str | None = None, to: str | None = 
             hint="Name the source in a profile (seed_from: NAME), or promote one entry: catmem promote -p NAME ENTRY "
             "--to PROFILE.",
         )
-    return found
+    return found, wrong
 
 
 def promoted_categories(workspace: Root, categories: Sequence[str] = ()) -> Selectors:

@@ -152,6 +152,20 @@ def test_what_no_promotion_takes_is_no_next_step(tmp_path, monkeypatch):
     assert "promote" not in run("status").stdout
 
 
+def test_a_profile_that_is_not_right_is_named_and_what_others_learned_is_proposed(place):
+    put(place / "profiles" / "tri.yaml", "seed_from: [\n")
+    put(place / "profiles" / "ann.yaml", "seed_from: tri\nuser_memory_categories: ['*']\n")
+    result = run("promote", "--all", status=2)
+    assert "neo -> boss/user  vendors: Kern repairs the van." in result.stdout
+    assert "1 proposal made" in result.stderr
+    assert result.stderr.count("error[yaml_syntax]") == 1
+    assert "tri.yaml" in result.stderr
+    run("promote", "-p", "neo", "Kern repairs")
+    assert "Kern repairs the van." in (place / "homes" / "boss" / "USER.md").read_text(encoding="utf-8")
+    put(place / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
+    assert error_of("promote", "--all", status=2)["code"] == "yaml_syntax"
+
+
 def test_a_file_that_cannot_be_read_is_named_and_what_others_learned_is_proposed(place):
     put(place / "profiles" / "tri.yaml", "seed_from: boss\nuser_memory_categories: ['*']\n")
     run("add", "-p", "tri", "-c", "rooms", "The red room is booked.")

@@ -50,6 +50,7 @@ CONFLICT = """\
      base:   Vendor is Acme.
      target: Vendor is Core.
      source: Vendor is Bolt.
+     settle: catmem seed boss neo --resolve 033428948a=source (or =target, =both)
 """
 
 

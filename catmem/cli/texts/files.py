@@ -24,7 +24,7 @@ from catmem.files import shown_path
 from catmem.jsonable import jsonable
 from catmem.model.document import Version
 from catmem.model.merge import Conflict, Reason
-from catmem.names import UNCATEGORIZED
+from catmem.names import UNCATEGORIZED, parts_of
 from catmem.seeding.slices import FilePlan, SeedRowState, conflict_id
 from catmem.text import counted, first_line, plural, printable, text_diff
 
@@ -288,8 +288,12 @@ def _summary(plan: FilePlan) -> str:
 
 
 def conflict_lines(plan: FilePlan) -> str:
-    """The conflicts of one file, with what both sides say and said; empty if none is open."""
-    return "".join(conflict_text(plan, each) for each in plan.conflicts)
+    """The conflicts of one file, with what both sides say and said, and the command for each; empty if none is open."""
+    settle = f"     settle: catmem seed {parts_of(plan.source).owner} {parts_of(plan.target).owner} --resolve"
+    return "".join(
+        f"{conflict_text(plan, each)}{settle} {conflict_id(plan.target, each)}=source (or =target, =both)\n"
+        for each in plan.conflicts
+    )
 
 
 def conflict_text(plan: FilePlan, conflict: Conflict, newline: str = "\\n") -> str:

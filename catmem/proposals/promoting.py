@@ -140,15 +140,9 @@ def promoted_between(
     for each in every:
         with collect_errors(wrong):
             found += [(each, workspace.profile(each.seed_from))] if each.seed_from else []
-    if not found and wrong:
-        raise wrong[0]
     if not found:
-        raise EditError(
-            "no profile is seeded from another",
-            code="no_source",
-            hint="Name the source in a profile (seed_from: NAME), or promote one entry: catmem promote -p NAME ENTRY "
-            "--to PROFILE.",
-        )
+        hint = "Name it in a profile (seed_from: NAME), or promote one entry: catmem promote -p NAME ENTRY --to NAME."
+        raise wrong[0] if wrong else EditError("no profile is seeded from another", code="no_source", hint=hint)
     return found, wrong
 
 

@@ -69,7 +69,7 @@ def test_a_root_in_which_no_profile_is_seeded_says_so(place):
     put(place / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
     error = error_of("promote", "--all")
     assert (error["code"], error["message"]) == ("no_source", "no profile is seeded from another")
-    assert error["hint"].startswith("Name the source in a profile (seed_from: NAME), or promote one entry: ")
+    assert error["hint"].startswith("Name it in a profile (seed_from: NAME), or promote one entry: ")
 
 
 def test_a_misspelt_category_is_named(place):

@@ -69,7 +69,7 @@ def approve(
             code="no_proposer",
             hint=f"Nothing was written. Reject it (catmem proposals --reject {found.id}), or make the change yourself.",
         )
-    warnings: list[str] = []
+    warning = None
     if words is not None:
         if actor is not None:
             raise ForbiddenError(
@@ -77,14 +77,11 @@ def approve(
                 hint=f"Nothing was written. Approve {found.id} as it is or reject it; a person may give other words.",
             )
         warning = check_threats([words], workspace.config, to_agent=False, allow_secret=allow_secret)
-        warnings = [] if warning is None else [f"warning: {warning}"]
     approval = _ApprovedText(workspace, found, actor, words)
     said = {"verdict": "approved", **({} if words is None else {"reworded": True})}
     done = _decide(workspace, found, said, actor, approval)
-    if words is None:
-        return done
-    notes = _reworded(workspace, found, words, allow_secret=allow_secret)
-    return replace(done, notes=(f"{found.entity} says: {words}", *warnings, *notes))
+    notes = [] if words is None else _reworded(workspace, found, words, allow_secret=allow_secret)
+    return replace(done, notes=(*([f"warning: {warning}"] if warning else []), *notes))
 
 
 def reject(workspace: Root, name: str, *, reason: str | None = None, actor: str | None = None) -> Decided:
@@ -97,6 +94,7 @@ def reject(workspace: Root, name: str, *, reason: str | None = None, actor: str 
 
 def _reworded(workspace: Root, found: Proposal, words: str, *, allow_secret: bool) -> Iterator[str]:
     """Give a person's words to the specialists that hold the proposed ones: else these would be proposed again."""
+    yield f"{found.entity} says: {words}"
     name, target = parts_of(found.entity)
     made = {change.after.body for change in found.changes if change.after is not None}
     heirs = {each.name for each in load_each(workspace)[0] if name == each.seed_from or each.name == found.agent}

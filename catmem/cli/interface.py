@@ -139,7 +139,7 @@ _LARGEST = 10**12
 _METAVARS = {int: "N", float: "N", date: "DATE", datetime: "TIME"}
 _OF_OPTIONS = {"--profile": "NAME", "--as": "NAME", "--from": "NAME", "--category": "SLUG", "--tag": "KEY=VALUE"}
 """What stands for the value in the help, by the type and by the name of the option."""
-_TEXTS = {"prompts": "entries", "reading": "entries", "review": "entries", "branches": "history", "seeding": "files"}
+_TEXTS = {"reading": "entries", "review": "entries", "branches": "history", "seeding": "files"}
 """Where the renderers of a module of operations are, if not in one of its name."""
 _LENGTH = re.compile(r"(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,6})s)?")
 ROOT_HELP = "The root folder. By default the nearest folder with a catmem.yaml, from here upward."

@@ -64,7 +64,6 @@ def _tool(row: OperationRow, offer: OfferedTool, rights: Rights | None = None, *
         properties["category"] = {"description": properties["category"]["description"], **_writable(rights)}
     takes: dict[str, Any] = {"type": "object", "properties": properties, "additionalProperties": False}
     needs = _needs(row, offer)
-    gives = {name: {"type": kind} for name, kind in offer.gives.items()}
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     # That a tool writes and may destroy is what a client takes for granted.
     changes = ToolAnnotations(
@@ -78,8 +77,8 @@ def _tool(row: OperationRow, offer: OfferedTool, rights: Rights | None = None, *
         title=offer.title,
         description=offer.said,
         input_schema={**takes, "required": needs} if needs else takes,
-        # What a refusal has instead is not repeated in each: every call pays for what a model is shown.
-        output_schema={"type": "object", "properties": {"success": {"type": "boolean"}, **gives}},
+        # What an answer has besides is not repeated in each: every call pays for what a model is shown.
+        output_schema={"type": "object", "properties": {"success": {"type": "boolean"}}},
         annotations=changes if offer.writes else reads,
     )
 

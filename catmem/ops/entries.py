@@ -14,7 +14,6 @@ from catmem.writing.request import Operation, Request, asked_by, is_digest, plac
 _WHICH = "Text only it has, or its id."
 _OLD = Annotated[str, P(argument=True, metavar="OLD", stdin=True, called="old_text", brief=_WHICH)]
 _TAGS = {"additionalProperties": {"type": ["string", "array", "null"], "items": {"type": "string"}}}
-_WRITTEN = {"entries": "array", "changed": "boolean"}
 
 
 def write(
@@ -99,7 +98,6 @@ def several(
     tool=Tool(
         "Add to memory",
         "Remember one fact. A text that is there is not added again.",
-        _WRITTEN,
         writes=True,
         repeats=True,
         into=True,
@@ -144,7 +142,7 @@ def add(
         "catmem replace -p trinity 'Vendor is Acme' 'Vendor is Zenith Ltd.'",
         "catmem replace -p trinity 'Vendor is' --tag domain=finance --tag owner=",
     ),
-    tool=Tool("Replace in memory", "Give one entry other text or tags.", _WRITTEN, writes=True, destroys=True),
+    tool=Tool("Replace in memory", "Give one entry other text or tags.", writes=True, destroys=True),
 )
 def replace(
     call: Call,
@@ -191,9 +189,7 @@ def replace(
 @operation(
     "remove",
     examples=("catmem remove -p trinity 'Book travel to cost centre'",),
-    tool=Tool(
-        "Remove from memory", "Remove one entry that is wrong or of no use.", _WRITTEN, writes=True, destroys=True
-    ),
+    tool=Tool("Remove from memory", "Remove one entry that is wrong or of no use.", writes=True, destroys=True),
 )
 def remove(
     call: Call,
@@ -219,7 +215,6 @@ def remove(
     tool=Tool(
         "Move in memory",
         "Put one entry into another category; its text and tags stay.",
-        _WRITTEN,
         writes=True,
         destroys=True,
         into=True,
@@ -254,7 +249,6 @@ def move(
     tool=Tool(
         "Verify memory",
         "Say that one entry was checked today and still holds.",
-        _WRITTEN,
         writes=True,
         repeats=True,
         without=frozenset({"op_id", "reason"}),

@@ -259,7 +259,7 @@ def search(
         "Prompt",
         as_text=True,
     ),
-    tool=Tool("Slice of memory", "Give what you see as text, for an agent without a profile.", {"text": "string"}),
+    tool=Tool("Slice of memory", "Give what you see as text, for an agent without a profile."),
 )
 def prompt(
     call: Call,

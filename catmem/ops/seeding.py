@@ -87,7 +87,6 @@ class Seeds:
     tool=Tool(
         "Seed other profiles",
         "Copy slices of your files to profiles seeded from you (tier 1 only).",
-        {"files": "array"},
         writes=True,
         repeats=True,
         destroys=True,

@@ -187,7 +187,7 @@ class Http(NamedTuple):
 
 
 class Tool(NamedTuple):
-    """The tool of an operation, for models: a ``title``, what is ``said``, and fields of its answer.
+    """The tool of an operation, for models: a ``title``, and what is ``said``.
 
     ``writes``, ``repeats`` (a second call changes nothing more) and ``destroys`` are hints; ``into``: its category is
     where an entry goes. ``without`` are arguments that the memory tool takes, and this tool does not offer.
@@ -195,7 +195,6 @@ class Tool(NamedTuple):
 
     title: str
     said: str
-    gives: Mapping[str, str] = _NONE
     writes: bool = False
     repeats: bool = False
     destroys: bool = False

@@ -37,10 +37,9 @@ _json = json.JSONEncoder(ensure_ascii=False).encode
 
 _Narrow = Annotated[str | None, P("Only this one.")]
 _Offset = Annotated[int | None, P("Entries to skip.")]
-_ENTRIES = {"entries": "array", "total": "integer"}
 
 
-@operation("memory list", tool=Tool("List memory", "List what is on file, in the prompt or not.", _ENTRIES))
+@operation("memory list", tool=Tool("List memory", "List what is on file, in the prompt or not."))
 def listed(
     call: Call,
     *,
@@ -63,7 +62,7 @@ def listed(
     return Outcome({"success": True, "action": "list", **seen, "message": message}, shows=shown_rows)
 
 
-@operation("memory search", tool=Tool("Search memory", "Find entries, the best and newest first.", _ENTRIES))
+@operation("memory search", tool=Tool("Search memory", "Find entries, the best and newest first."))
 def searched(
     call: Call,
     *,

@@ -135,23 +135,17 @@ _QUOTED = re.compile(r"""'(?!catmem )(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 
 
 def _leave_out(error: CatmemError, words: str | None) -> None:
-    """Have a refusal say nothing of what came by standard input, where it stays out of logs; ``words`` is all of it.
-
-    Nor does it quote an entry that has a word of it.
-    """
+    """Have a refusal quote nothing that has a word of what came by standard input, where that stays out of logs."""
     if words:
-        error.message = error.message.replace(shown(words), "the words")
-        given = {*re.findall(r"\w{3,}", words.casefold())} or {*re.findall(r"\w+", words.casefold())}
+        given = {*re.findall(r"\w+", words.casefold())}
 
         def unsaid(quoted: re.Match[str]) -> str:
             return quoted[0] if given.isdisjoint(re.findall(r"\w+", quoted[0].casefold())) else "'***'"
 
-        error.message = _QUOTED.sub(unsaid, error.message)
+        error.message = _QUOTED.sub(unsaid, error.message.replace(shown(words), "the words"))
         error.hint = error.hint and _QUOTED.sub(unsaid, error.hint)
         if isinstance(error, AmbiguousError):
-            said = r"\s+".join(map(re.escape, words.split()))
-            found = (re.subn(said, "***", each) for each in error.candidates)
-            error.candidates = tuple(text if count else "***" for text, count in found)  # it may be cut there
+            error.candidates = tuple("***" for _ in error.candidates)
 
 
 def _with_hint(error: click.UsageError) -> click.UsageError:

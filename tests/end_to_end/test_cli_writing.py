@@ -39,11 +39,10 @@ def changed(old, new):
 # --- what each does ------------------------------------------------------------------------------------------------
 
 
-def test_a_tag_that_is_nearly_a_known_one_is_told_and_written(user):
-    result = run(*VERBS["add"], "--tag", "verifed_date=2026-13-01")
-    note = "the tag verifed_date is not declared and has no effect; verified_date may be meant"
-    assert result.stderr.count(note) == 1
-    assert "verifed_date: 2026-13-01" in user.read_text()
+def test_a_tag_that_is_nearly_a_known_one_is_refused_by_its_right_name(user):
+    result = run(*VERBS["add"], "--tag", "verifed_date=2026-01-13", status=2)
+    assert "Call it verified_date, or declare verifed_date" in result.stderr
+    assert user.read_text() == USER
 
 
 def test_the_size_is_told_where_there_is_a_limit(tmp_path):

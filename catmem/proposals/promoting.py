@@ -48,12 +48,7 @@ class Promoted:
     replaced: Entry | None
     written: Written | None = None
     error: CatmemError | None = None
-    __json__ = "profile source target category=entry.category body=entry.body replaces written error"
-
-    @property
-    def replaces(self) -> str | None:
-        """The words that it rewords."""
-        return None if self.replaced is None else self.replaced.body
+    __json__ = "profile source target category=entry.category body=entry.body replaces=replaced.body written error"
 
 
 def promote(

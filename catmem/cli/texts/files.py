@@ -323,10 +323,9 @@ def _promoted(done: Promotions, call: Call) -> None:
     failed, seen = done.failed, set[tuple[str, ...]]()
     for each in done.each:
         where = f"{each.profile} -> {each.source}/{each.target}  {each.entry.category}: "
-        new, old = (body.replace("\n", "\n    ") for body in (each.entry.body, each.replaces or ""))
-        emit(printable(f"{where}{new}\n"))
+        emit(printable(f"{where}{_indented(each.entry.body)}\n"))
         if each.replaced is not None:
-            emit(printable(f"  in place of: {old}\n"))
+            emit(printable(f"  in place of: {_indented(each.replaced.body)}\n"))
         if each.error is not None and each.error in failed:
             print_error(each.error, seen)
         elif each.error is not None:
@@ -340,6 +339,10 @@ def _promoted(done: Promotions, call: Call) -> None:
         say(f"{made} to promote{refused}; nothing was written.{go_on}")
     else:
         say(f"{counted(made, 'proposal')} made{refused}. catmem proposals{call.root_words} lists what waits.")
+
+
+def _indented(body: str) -> str:
+    return body.replace("\n", "\n    ")
 
 
 TEXTS = {

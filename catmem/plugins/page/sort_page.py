@@ -189,7 +189,9 @@ def _learned(workspace: Root) -> dict[str, Promoted]:
 
 
 def _key_of(each: Promoted) -> str:
-    return _key(each.profile, each.source, each.target, each.entry.category, each.entry.id, each.replaces)
+    return _key(
+        each.profile, each.source, each.target, each.entry.category, each.entry.id, each.replaced and each.replaced.body
+    )
 
 
 def _key(*parts: object) -> str:

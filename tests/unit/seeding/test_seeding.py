@@ -116,7 +116,7 @@ def test_what_the_target_keeps_stays_the_wording_of_the_same_entry(kept):
 
 def test_what_the_target_keeps_takes_the_place_of_the_entry_where_it_is_promoted(kept):
     (found,) = promote_learned(kept)[0]
-    assert found.replaces == "Ask Bolt first."
+    assert found.replaced.body == "Ask Bolt first."
     promote(kept, "neo", "buy nothing")
     assert bodies(kept, "boss/user")[2:-1] == ["We buy nothing from anybody until spring."]
     assert states(seed(kept, "neo")) == ["in_sync"] * 3

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from catmem.config.profile import limit_of
-from catmem.errors import EditError, NotUtf8Error, OverBudgetError
+from catmem.errors import EditError, NotUtf8Error
 from catmem.files import read_bounded
 from catmem.model.document import Entry
 from catmem.model.pairing import pair_entries
@@ -72,23 +72,6 @@ class Reconciliation:
         note = {ACCEPTED: [text_digest(each) for each in self.over]}
         change = Change(op="accept", agent=PERSON, note=note, keeps_note=True)
         gate.commit(workspace, self.entity, None, lambda current: current.data, change)
-
-    def split(
-        self, workspace: Workspace, chosen: Sequence[Difference]
-    ) -> tuple[list[Difference], list[tuple[Difference, EditError]]]:
-        """Those of ``chosen`` that may be brought over, and the others, each with why not."""
-        fit: list[Difference] = []
-        left: list[tuple[Difference, EditError]] = []
-        for each in chosen:
-            try:
-                self.write_chosen(workspace, [each], dry_run=True)
-            except OverBudgetError:
-                pass  # that is for all of them together
-            except EditError as error:
-                left.append((each, error))
-                continue
-            fit.append(each)
-        return fit, left
 
     def write_chosen(self, workspace: Workspace, chosen: Sequence[Difference], *, dry_run: bool = False) -> Written:
         """Write what is chosen as one revision. Raises what ``Workspace.write`` raises."""

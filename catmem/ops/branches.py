@@ -121,8 +121,8 @@ def merge(
     every: Annotated[
         bool,
         Option(
-            "Merge all branches of the root that merge by themselves. Of a copy, bring over all that can be, name the "
-            "rest, and accept entries over the limit of the file."
+            "Merge all branches of the root that merge by themselves. Of a copy, bring over all, and accept entries "
+            "over the limit of the file."
         ),
     ] = False,
     numbers: Annotated[list[int] | None, Option("Of a copy, bring over this entry; repeatable.", "--entry")] = None,
@@ -178,10 +178,9 @@ def merge(
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """What a file lacks of a copy, what was left out, and what was written."""
+    """What a file lacks of a copy, and what was written."""
 
     found: Reconciliation
-    left: Sequence[tuple[Difference, EditError]]
     written: Written | None
     accepts: bool
     dry_run: bool
@@ -192,7 +191,6 @@ class Reconciled:
             "entity": found.entity,
             "copy": str(found.copy),
             "entries": found.differences,
-            "left_out": [{"number": each.number, "error": error} for each, error in self.left],
             "over_limit": [{"id": each.id, "category": each.category, "size": len(each.raw)} for each in found.over],
             "accepted": self.accepts and not self.dry_run,
             "written": self.written,
@@ -208,17 +206,13 @@ def _reconciled(call: Call, copy: str, numbers: Sequence[int], *, everything: bo
     if others:
         raise UsageError("Recovery copies are brought over one at a time, with --all, --entry and --dry-run alone.")
     found = hold_against(call.root, copy)
-    left: Sequence[Any] = []
-    if everything:
-        chosen, left = found.split(call.root, found.differences)
-    else:
-        chosen = _numbered(found, numbers or ())
+    chosen = found.differences if everything else _numbered(found, numbers or ())
     written = found.write_chosen(call.root, chosen, dry_run=dry_run) if chosen else None
     accepts = everything and bool(found.over)
     if accepts and not dry_run:
         found.accept(call.root)
-    to_do = left or (written is None and found.differences) or (found.over and not accepts)
-    return Outcome(Reconciled(found, left, written, accepts, dry_run), status=FINDINGS if to_do else 0)
+    to_do = (written is None and found.differences) or (found.over and not accepts)
+    return Outcome(Reconciled(found, written, accepts, dry_run), status=FINDINGS if to_do else 0)
 
 
 def _numbered(found: Reconciliation, numbers: Sequence[int]) -> list[Difference]:

@@ -270,14 +270,9 @@ def _reconciled(value: Reconciled, _: Call) -> None:
         show_written(value.written, "brought over to", {"dry_run": value.dry_run})
     elif found.differences:
         emit(printable("".join(f"{line}\n" for each in found.differences for line in _difference_lines(each))))
-        say_all(
-            [] if value.left else ["Nothing was written. Bring them over with --all, or one by one with --entry N."]
-        )
+        say("Nothing was written. Bring them over with --all, or one by one with --entry N.")
     else:
         emit("Nothing is missing: the file has all that the copy has.\n")
-    for each, error in value.left:
-        say(f"left out: entry {each.number} in {each.copy.category} ({error.code}: {error})")
-        say_all([f"  {error.hint}"] if error.hint else [])
     done = "is accepted" if value.accepts else "keeps agents from changing this file; --all accepts it"
     say_all(f"an entry of {len(each.raw):,} characters in {each.category} {done}" for each in found.over)
 

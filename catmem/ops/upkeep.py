@@ -235,9 +235,11 @@ def _repaired(call: Call, entity: str, *, yes: bool) -> Outcome:
 
 @operation("doctor", examples=("catmem doctor", "catmem doctor --format json"), opens="look")
 def doctor(call: Call) -> Outcome:
-    """Try in each profile's folder what the store relies on, and say what is weaker where something is missing.
+    """Say where memory and tokens are: the file system and the history of each folder, or what the database gives.
 
-    It leaves nothing behind. Exit status 2 if a profile cannot be used, so that its folder is unknown.
+    It names plugins, also those that cannot be loaded, and says if git would commit the history.
+
+    Exit status 2 if a profile cannot be used, so that its folder is unknown.
     """
     from catmem.workspace import upkeep
 

@@ -549,7 +549,7 @@ class LastingStore(Store, Protocol):
     """A store that outlives its process."""
 
     def examine(self) -> Sequence[FolderReport]:
-        """Try what the store makes use of, wherever it keeps entities; nothing is left behind."""
+        """What the store makes use of, wherever it keeps entities."""
 
     def history_place(self, entity: str) -> Path:
         """Where the history of an entity is, for a person."""

@@ -182,7 +182,7 @@ class DoctorReport:
 
 
 def doctor(workspace: Root) -> DoctorReport:
-    """Try what the store makes use of in every folder of the root's profiles; nothing is left behind."""
+    """What every folder of the root's profiles, or the database, gives the store."""
     import platform
     from importlib.metadata import PackageNotFoundError, version
 

@@ -93,14 +93,12 @@ def test_fsck_finds_damage_and_mends_it(user, sidecar):
 # --- doctor --------------------------------------------------------------------------------------------------------
 
 
-def test_doctor_says_what_each_folder_gives(user):
+def test_doctor_says_what_each_folder_is_on(user):
     said = run("doctor").stdout
     folders = [line for line in said.splitlines() if line.startswith("homes/")]
     assert [line.split(":")[0] for line in folders] == ["homes/boss", "homes/neo"]
     assert "no such folder yet" in said
-    words = [line.split()[:2] for line in said.splitlines() if line.startswith("  ")]
-    assert ["yes", "exchange"] in words
-    assert {word for word, _ in words} <= {"yes", "no", "there"}
+    assert re.search(r"homes/neo: \w+, history of 2 records\n", said)
 
 
 def test_doctor_says_where_git_would_take_the_history_in(user):

@@ -353,11 +353,11 @@ class FileStore(LastingStore):
         return self._locate(entity).home / SIDECAR / "journal"
 
     def examine(self) -> Sequence[FolderReport]:
-        """Try what the store makes use of in every folder of its entities. As ``verify``, of known places only."""
+        """What every folder of the store's entities is on. As ``verify``, of known places only."""
         from catmem.store.files.file_upkeep import report
 
         ends = {folder: end["sequence"] for folder, end in self.anchors()}
-        return [report(self._system, group, ends.get(group[0].home)) for group in self._by_folder()]
+        return [report(group, ends.get(group[0].home)) for group in self._by_folder()]
 
     def mend(self) -> list[str]:
         """Mend what is safe to mend, in every folder that the store has used; says what was done. As ``verify``."""

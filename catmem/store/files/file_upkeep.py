@@ -1,25 +1,22 @@
-"""The upkeep of a folder: what its file system gives, what is not right in it, and mending what is safe to mend.
+"""The upkeep of a folder: what it is on, what is not right in it, and mending what is safe to mend.
 
-Trying and looking leave nothing behind. Mending throws nothing away: what cannot be used any more is moved aside inside
+Looking leaves nothing behind. Mending throws nothing away: what cannot be used any more is moved aside inside
 ``.catmem``.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC
-from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DamagedError, StoreError, UnreadableError
 from catmem.files import read_bounded
-from catmem.store.contract import EXTERNAL, SIDECAR, Fault, Feature, FolderReport, MergeFunction
+from catmem.store.contract import EXTERNAL, SIDECAR, Fault, FolderReport, MergeFunction
 from catmem.store.files.external_changes import ExternalWriters
 from catmem.store.files.folder import Folder, Place
 from catmem.store.files.journal import Journal, last_numbers
@@ -28,69 +25,19 @@ from catmem.store.files.records import RecordDraft
 from catmem.store.files.recovery import recover
 from catmem.store.files.retention import named_digest
 from catmem.store.files.segments import SegmentFolder, acknowledged
-from catmem.store.files.system import FOLDER, System, lines_of, new_file, opened, read_file, store_errors
+from catmem.store.files.system import FOLDER, System, lines_of, opened, read_file, store_errors
 from catmem.text import MAX_FILE_BYTES
 
-_FEATURES = {
-    "leases": (
-        "a write sees whether a program has the file open for writing, and makes it wait",
-        (
-            "two equal reads 20 ms apart stand in for leases: each write takes 20 ms longer, a writer that pauses "
-            "longer in the middle of a file is taken for done, and files taken out of their place are never removed"
-        ),
-    ),
-    "exchange": (
-        "the new file and the old one change places in one step, so no file is ever replaced unseen",
-        (
-            "a link and a rename stand in for the exchange: a file that a program renames into the place between the "
-            "two is replaced unseen (docs/stores.md says how often)"
-        ),
-    ),
-}
-"""What the store makes use of where it is there: what it means, and what it means where it is missing."""
 
-
-def report(system: System, places: Sequence[Place], records: int | None) -> FolderReport:
-    """What the folder of ``places``, which all lie in one, gives; ``records`` counts those of its journal."""
+def report(places: Sequence[Place], records: int | None) -> FolderReport:
+    """What the folder of ``places``, which all lie in one, is on; ``records`` counts those of its journal."""
     folder = places[0].home
     if not os.path.lexists(folder):
         names = " and ".join(place.name for place in places)
         missing = f"there is no such folder yet; the first write makes it, for {names}"
         return FolderReport(str(folder), "", (), store=False, records=None, note=missing)
-    features: tuple[Feature, ...] = ()
-    note = None
-    try:
-        features = tuple(examine(system, folder))
-    except StoreError as error:
-        note = f"{error.message}. {error.hint or ''}".strip()
     there = os.path.lexists(folder / SIDECAR)
-    return FolderReport(str(folder), file_system(folder), features, store=there, records=records, note=note)
-
-
-def examine(system: System, folder: Path) -> list[Feature]:
-    """Try each feature in ``folder``, in a folder of its own that is removed again. Raises ``StoreError``."""
-    offered = system.features()
-    with store_errors(folder), TemporaryDirectory(prefix=".catmem-doctor-", dir=folder) as trial:
-        where = os.open(trial, FOLDER | os.O_CLOEXEC)
-        try:
-            for name in ("one", "two"):
-                new_file(system, name, where, b"", mode=0o600, sync=system.fsync)
-            with opened(system, "one", where) as read:
-                leases = offered.leases and _works(lambda: system.lease(read) and system.lease_stands(read))
-            swap = partial(system.exchange, "one", "two", old_folder=where, new_folder=where)
-            there = {"leases": leases, "exchange": offered.exchange and _works(swap)}
-        finally:
-            system.close(where)
-    return [Feature(name, there[name], means if there[name] else lacks) for name, (means, lacks) in _FEATURES.items()]
-
-
-def _works(trial: Callable[[], object]) -> bool:
-    try:
-        return trial() is not False
-    except OSError as error:
-        if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EIO}:
-            raise
-        return False
+    return FolderReport(str(folder), file_system(folder), (), store=there, records=records, note=None)
 
 
 def file_system(folder: Path) -> str:

@@ -16,7 +16,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
@@ -24,9 +24,6 @@ from typing import Any
 
 from catmem.errors import StoreError
 from catmem.text import MAX_FILE_BYTES
-
-WITHOUT = "CATMEM_STORE_WITHOUT"
-"""Environment variable: features that the store is to do without, ``leases,exchange``. For tests and odd disks."""
 
 FOLDER = os.O_RDONLY | os.O_DIRECTORY
 """The flags with which a folder is opened."""
@@ -46,14 +43,6 @@ class Features:
     """Two names swapped in one step, so that whatever stood in the file's place comes out and can be looked at."""
     xattrs: bool = True
     """Extended attributes, which a new file takes over from the old one."""
-
-    def without(self, names: str) -> Features:
-        """These features less the ones named, separated by commas. Raises ``ValueError`` for an unknown name."""
-        known = {field.name for field in fields(self)}
-        off = {name.strip() for name in names.split(",") if name.strip()}
-        if off - known:
-            raise ValueError(f"{WITHOUT} names {', '.join(sorted(off - known))}; known are {', '.join(sorted(known))}")
-        return Features(**{name: getattr(self, name) and name not in off for name in known})
 
 
 _MOUNT = re.compile(rb"^mnt_id:\s*(\d+)", re.MULTILINE)
@@ -225,10 +214,9 @@ class System:
         return float(next((line.split()[1] for line in lines_of("/proc/stat") if line.startswith("btime ")), "0"))
 
     def features(self) -> Features:
-        """What this platform offers, less what the environment variable ``CATMEM_STORE_WITHOUT`` names."""
+        """What this platform offers."""
         linux = sys.platform.startswith("linux")
-        offered = Features(leases=linux, exchange=linux or sys.platform == "darwin", xattrs=linux)
-        return offered.without(os.environ.get(WITHOUT, ""))
+        return Features(leases=linux, exchange=linux or sys.platform == "darwin", xattrs=linux)
 
 
 @cache

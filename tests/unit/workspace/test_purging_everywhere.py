@@ -12,6 +12,7 @@ from catmem.errors import BusyError, DamagedError, UnreadableError
 from catmem.jsonable import jsonable
 from catmem.store.files.file_store import FileStore
 from catmem.store.files.journal import Journal
+from catmem.store.files.system import Features, System
 from catmem.workspace.purging import purge
 from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace
@@ -250,7 +251,7 @@ def test_a_retired_file_that_is_open_is_named_and_left(workspace, home):
 
 
 def test_without_leases_retired_files_are_named_and_left(workspace, home, monkeypatch):
-    monkeypatch.setenv("CATMEM_STORE_WITHOUT", "leases")
+    monkeypatch.setattr(System, "features", lambda _: Features(leases=False))
     workspace.add("neo", "x", category="talk")
     report = purge(workspace, "neo", "4711")
     assert {left.why.partition(",")[0] for left in report.left} == {"it is unknown whether a program has it open"}

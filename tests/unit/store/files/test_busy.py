@@ -2,6 +2,7 @@
 
 import errno
 from contextlib import ExitStack
+from dataclasses import replace
 
 import pytest
 
@@ -27,7 +28,7 @@ class Slow(System):
         self.wants = self.appends = False
 
     def features(self):
-        return super().features().without("leases")
+        return replace(super().features(), leases=False)
 
     def sleep(self, seconds):
         """Nobody needs time."""

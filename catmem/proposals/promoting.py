@@ -66,11 +66,8 @@ def promote(
     learned = Learned(workspace, SeedFile(workspace).read()[1], profile, source, target)
     if entry not in learned.entries:
         category = next(each.category for each in learned.there.entries if each.body == entry.body)
-        raise EditError(
-            f"{source.name}/{target} says that already, in {category}",
-            code="not_new",
-            hint="Nothing was written.",
-        )
+        said = f"{source.name}/{target} says that already, in {category}"
+        raise EditError(said, code="not_new", hint="Nothing was written.")
     written = learned.promote_entry(entry, how)
     return Promoted(profile.name, source.name, target, entry, learned.like(entry), written=written)
 

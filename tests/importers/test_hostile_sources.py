@@ -59,13 +59,6 @@ def test_too_many_entries(tmp_path, monkeypatch, source, name, text):
 # --- JSON ----------------------------------------------------------------------------------------------------------
 
 
-def test_a_field_that_comes_twice_is_told(tmp_path):
-    text = '{"type":"entity","name":"A","observations":["lost"],"observations":["kept"]}'
-    imported = read("mcp-memory", put(tmp_path / "memory.jsonl", text))
-    assert [entry.body for entry in imported.entries] == ["A: kept"]
-    assert [(each.what, each.value) for each in imported.left_out] == [("observations", '["lost"]')]
-
-
 def test_half_characters_are_left_out_and_printed_as_escapes(tmp_path):
     half = "\\ud800"
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")

@@ -20,9 +20,8 @@ from catmem.plugins.importers.source_files import (
     day_of_file,
     front_matter,
     leading_day,
-    markdown_files,
+    notes_in,
     read_data,
-    read_file,
     read_text,
     refuse_missing,
     refuse_too_many,
@@ -84,10 +83,8 @@ def read_basic_memory(path: Path) -> Imported:
     Lines ``- [category] content #tag (context)`` are the facts. Hashtags and contexts stay in the text of the entry, as
     they stand. Relations and other text have no place.
     """
-    refuse_missing(path)
     left_out: list[LeftOut] = []
-    found = [read_file(path)] if path.is_file() else markdown_files(path, left_out, below=True)
-    files = list(found)  # what is left out of the folder comes first
+    files = notes_in(path, left_out, below=True)
     return Imported([entry for file in files for entry in _note(file, left_out)], left_out)
 
 
@@ -138,23 +135,22 @@ def read_mcp_memory(path: Path) -> Imported:
         if not line.strip():
             continue
         try:
-            entries += _graph_line(line, path, number, day, left_out)
-        except RecursionError as error:
+            said = json.loads(line)
+        except (ValueError, RecursionError) as error:
             raise _damaged(path, number) from error
+        place = f"{path.name}:{number}"
+        kind = said.get("type") if isinstance(said, dict) else None
+        if kind == "entity":
+            entries += _entity(said, place, path, day, left_out)
+        elif kind == "relation":
+            value = " ".join(str(said.get(key)) for key in ("from", "relationType", "to"))
+            left_out.append(LeftOut(place, "relation", value, "an entry stands for itself"))
+        elif isinstance(kind, str):
+            left_out.append(LeftOut(place, kind, line, "the server itself passes over it"))
+        else:
+            raise _other(path, number, "is no entity and no relation")
         refuse_too_many(len(entries), path)
     return Imported(entries, left_out)
-
-
-def _graph_line(line: str, path: Path, number: int, day: date | None, left_out: list[LeftOut]) -> list[ImportedEntry]:
-    said, place = _graph_object(line, path, number, left_out), f"{path.name}:{number}"
-    if said["type"] == "entity":
-        return _entity(said, place, path, day, left_out)
-    if said["type"] == "relation":
-        value = " ".join(str(said.get(key)) for key in ("from", "relationType", "to"))
-        left_out.append(LeftOut(place, "relation", value, "an entry stands for itself"))
-    else:
-        left_out.append(LeftOut(place, said["type"], line, "the server itself passes over it"))
-    return []
 
 
 def _entity(
@@ -182,30 +178,6 @@ def _entity(
         else:
             left_out.append(LeftOut(place, "observation", json.dumps(observation), "it is no text"))
     return entries
-
-
-def _graph_object(line: str, path: Path, number: int, left_out: list[LeftOut]) -> dict[str, Any]:
-    def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
-        said: dict[str, Any] = {}
-        for key, value in found:
-            if key in said:  # the last counts, as for the server
-                before = json.dumps(said[key], ensure_ascii=False)
-                left_out.append(LeftOut(f"{path.name}:{number}", key, before, "a field of this name comes again"))
-                refuse_too_many(len(left_out), path)
-            said[key] = value
-        return said
-
-    try:
-        said = json.loads(line, object_pairs_hook=pairs, parse_constant=_refuse)
-    except ValueError as error:
-        raise _damaged(path, number) from error
-    if not isinstance(said, dict) or not isinstance(said.get("type"), str):
-        raise _other(path, number, "is no entity and no relation")
-    return said
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(name)  # NaN and infinities are no JSON
 
 
 def _damaged(path: Path, number: int) -> UnreadableError:

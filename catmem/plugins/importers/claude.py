@@ -21,11 +21,8 @@ from catmem.plugins.importers.source_files import (
     LeftOut,
     dated,
     front_matter,
-    markdown_files,
-    read_file,
-    refuse_missing,
+    notes_in,
     source_tag,
-    within,
 )
 
 _INDEX = "MEMORY.md"
@@ -68,15 +65,9 @@ class _ClaudePart(NamedTuple):
 
 def read_claude(path: Path) -> Imported:
     """Read a memory folder, a folder that holds one named ``memory``, or one file."""
-    refuse_missing(path)
     left_out: list[LeftOut] = []
-    if path.is_file():
-        files = [read_file(path)]
-    else:
-        inner = within(path, "memory")
-        files = list(markdown_files(inner if inner.is_dir() else path, left_out, below=True))
     entries: list[ImportedEntry] = []
-    for file in files:
+    for file in notes_in(path, left_out, "memory", below=True):
         fields, _, _ = front_matter(file)
         if fields:
             entries.append(_entry_with_fields("claude", file, left_out))
@@ -187,13 +178,8 @@ def _lines(lines: list[str], first: int) -> Iterator[tuple[int, str, bool]]:
 
 def read_cheetahclaws(path: Path) -> Imported:
     """Read a memory folder (``.cheetahclaws/memory``), the folder that holds it, or one file."""
-    refuse_missing(path)
     left_out: list[LeftOut] = []
-    if path.is_file():
-        files = [read_file(path)]
-    else:
-        inner = within(path, ".cheetahclaws", "memory")
-        files = list(markdown_files(inner if inner.is_dir() else path, left_out))
+    files = notes_in(path, left_out, ".cheetahclaws", "memory")
     memories = [file for file in files if file.name != _INDEX]
     left_out += [each for file in files if file.name == _INDEX for each in _of_no_file(file, memories)]
     return Imported([_entry_with_fields("cheetahclaws", file, left_out) for file in memories], left_out)

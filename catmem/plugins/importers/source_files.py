@@ -189,6 +189,15 @@ def within(folder: Path, *names: str) -> Path:
     return path
 
 
+def notes_in(path: Path, left_out: list[LeftOut], *inner: str, below: bool = False) -> list[File]:
+    """The file that was named, or the Markdown files of the folder, or of the folder ``inner`` in it, where that is."""
+    refuse_missing(path)
+    if path.is_file():
+        return [read_file(path)]
+    folder = within(path, *inner)
+    return list(markdown_files(folder if folder.is_dir() else path, left_out, below=below))
+
+
 def markdown_files(folder: Path, left_out: list[LeftOut], *, below: bool = False) -> Iterator[File]:
     """The ``*.md`` files of a folder in order of their names; with ``below`` those of its folders too.
 

@@ -120,8 +120,6 @@ class LintedFile(_LintedText):
     document: Document = field(default=_EMPTY, repr=False)
     owner: str | None = None
     target: Target | None = None
-    tried: list[int] = field(default_factory=lambda: [0], repr=False)
-    """How many characters of it were read so far for fixes, at each that was looked for."""
 
     @classmethod
     def from_bytes(

@@ -7,12 +7,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from catmem.config.config import Category, Config, Taxonomy
-from catmem.errors import EditError
 from catmem.linting.linted import Context, LintedFile
 from catmem.linting.rule import all_rules
-from catmem.linting.rules.entries import _removed as removed
 from catmem.model.document import parse
-from catmem.model.edit import apply_edits, remove_entry
+from catmem.model.edit import apply_edits
 from tests.property.strategies import texts
 
 FINANCE = Category("finance", "Finance", aliases=("money",), require_tags=("verified_date",))
@@ -85,18 +83,3 @@ def test_a_safe_fix_of_the_structure_keeps_every_word(text):
         for finding in RULES[code].check(linted(text), CONTEXT):
             if finding.fix and finding.fix.safe:
                 assert said(apply_edits(text, finding.fix.edits)) == said(text)
-
-
-@given(st.one_of(texts(), repeating, st.lists(repeating, max_size=8).map("x\n§\n".join)))
-@example("# T\n§\nx\n## A\nx\n")
-@example("x\n§\n# T\n§\ny\n§\nz\n§\na\n§\n## A\n")
-@example("§\n§\nx\n§\n§\n§\n§\nx")
-def test_a_fix_that_takes_an_entry_out_is_what_removing_it_does(text):
-    file = linted(text)
-    for entry in file.entries:
-        try:
-            edits = remove_entry(file.document, entry.entry).edits
-        except EditError:
-            edits = None
-        fix = removed(file, entry, safe=True, message="")
-        assert (fix and fix.edits) == edits

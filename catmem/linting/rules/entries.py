@@ -24,13 +24,11 @@ from catmem.linting.linted import (
     value_span,
 )
 from catmem.linting.rule import Finding, Fix, Related, rule
-from catmem.model.document import Document
-from catmem.model.edit import TextEdit, remove_entry
+from catmem.model.edit import TextEdit, removal
 from catmem.names import FILE_NAMES, slugify
 from catmem.staleness.freshness import freshness
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import closed_spans
-from catmem.syntax.scan import scan as boundaries
 from catmem.text import size_of
 from catmem.threats import RULES, SECRETS, Threat, scan
 
@@ -50,7 +48,7 @@ def garbage_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
             continue
         what = _garbage(entry.body, words)
         if what:
-            fix = _removed(file, entry, safe=False, message="Remove the entry")
+            fix = _removed(file, entry, safe=False)
             yield Finding(entry.start, entry.end, f"this entry is {what}", "Say what is meant, or remove it.", fix)
 
 
@@ -92,24 +90,9 @@ def long_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
             yield Finding(*first_line(entry), message, "Cut it into several, or shorten it.")
 
 
-def _removed(file: LintedFile, entry: LintedEntry, *, safe: bool, message: str) -> Fix | None:
-    """The fix that takes an entry out; ``None`` where what stands beside it would be read otherwise."""
-    # Tried on the stretches around, since nothing behind the next delimiter lines has to do with it, but for a title.
-    document, start, end = file.document, 0, len(file.text)
-    newlines, index = document.scan.newlines, document.scan.delimiters_before(entry.start)
-    if (first := index - 3) > 0:
-        start, end = newlines[first] + 1, (*newlines[index + 3 : index + 4], end)[0]
-        document = Document(boundaries(file.text[start:end], document.scan.categories))
-    file.tried.append(file.tried[-1] + end - start)
-    at = entry.start - start
-    try:
-        there = next(each for each in document.entries_between(at, at) if each.start == at)
-        # Of very many in one stretch, the others have a fix when the first are gone.
-        edits = remove_entry(document, there).edits if file.tried[-1] <= 200 * len(file.text) else ()
-    except EditError:
-        edits = ()
-    moved = (TextEdit(each.start + start, each.end + start, each.text) for each in edits)
-    return Fix(tuple(moved), safe, message) if edits else None
+def _removed(file: LintedFile, entry: LintedEntry, *, safe: bool) -> Fix:
+    """The fix that takes an entry out."""
+    return Fix((removal(file.document, entry.entry),), safe, "Remove the entry")
 
 
 @rule("CM201", "duplicate-entry", fixes="safe")
@@ -124,7 +107,7 @@ def duplicate_entry(file: LintedFile, _: Context) -> Iterator[Finding]:
         if before.category != entry.category:
             where = f", in the category {before.category}"
         elif before.body == entry.body and entry.tags in ({}, before.tags):
-            fix = _removed(file, entry, safe=True, message="Remove this one")
+            fix = _removed(file, entry, safe=True)
         message = f"this entry stands on line {file.line(before.start)} already{where}"
         related = Related(file.path, before.start, before.end, "the first of the two")
         yield Finding(entry.start, entry.end, message, "Keep one of the two.", fix, related=(related,))

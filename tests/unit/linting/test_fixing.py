@@ -1,14 +1,9 @@
 """Applying fixes, and the work of finding them."""
 
-import pytest
-
-from catmem.linting import linted
 from catmem.linting.linted import fix_all, fix_once
 from catmem.linting.rule import Diagnostic, Fix, Region
-from catmem.model import edit
 from catmem.model.document import parse
 from catmem.model.edit import TextEdit
-from catmem.syntax.scan import rescan
 from tests.together import together
 from tests.unit.linting.rules_for_tests import lint, only, registered, word_rule
 
@@ -121,30 +116,6 @@ def test_a_fix_that_would_take_another_entry_with_it_is_left_out():
 def test_which_findings_can_be_fixed(diagnostic, unsafe, can):
     result = fix_all(lambda _: "one", lambda texts: [] if texts else [diagnostic], parse, unsafe=unsafe)
     assert result.texts == ({"USER.md": "ne"} if can else {})
-
-
-MANY = {
-    "equal entries": lambda number: "## Notes\n" + "\n§\n".join(["x"] * number),
-    "entries with tags alone": lambda number: "## Notes\n" + "\n§\n".join(["[source: x]"] * number),
-    "unfinished tag blocks": lambda number: "## Notes\n" + "\n§\n".join(["[source: x"] * number),
-    "equal sections": lambda number: "## Notes\nx\n" * number,
-    "sections with tags alone": lambda number: "".join(f"## Notes {each}\n[source: x]\n" for each in range(number)),
-}
-
-
-@pytest.mark.parametrize("text", MANY.values(), ids=MANY)
-def test_the_work_of_finding_fixes_grows_with_the_file(text, monkeypatch):
-    read = []
-    monkeypatch.setattr(edit, "rescan", lambda old, new, *where: read.append(len(new)) or rescan(old, new, *where))
-
-    def work(number):
-        read.clear()
-        linted.lint(parse(text(number)))
-        return sum(read)
-
-    few, many = work(400), work(1600)
-    assert few > 0
-    assert many < 5 * few
 
 
 @together(("bad", "most"), [(0, 2), (1, 17), (5, 70)])

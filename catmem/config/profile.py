@@ -198,27 +198,18 @@ def found_once(key: Hashable, find: Callable[[], T]) -> T:
     return found
 
 
-def load_profile(path: str | Path, *, profiles_dir: str | Path | None = None, config: Config | None = None) -> Profile:
-    """The profile in the file at ``path``.
+def load_profile(path: str | Path, *, config: Config | None = None) -> Profile:
+    """The profile in the file at ``path``; its parents are in the same folder.
 
-    Parents are looked for in ``profiles_dir``, by default the file's own folder. With ``config`` its prompt defaults
-    and limits lie under the profile's, aliases of categories are resolved, and a closed taxonomy bounds the patterns.
+    With ``config`` its prompt defaults and limits lie under the profile's, aliases of categories are resolved, and a
+    closed taxonomy bounds the patterns.
 
     Raises ``ConfigError`` (``schema``, ``selector``, ``yaml_syntax``), ``UnknownNameError`` for a missing parent, and
     ``UnreadableError``.
     """
-    file = Path(path)
-    folder, known = file.parent if profiles_dir is None else Path(profiles_dir), _read_now.get()
-    read = {} if known is None or folder != file.parent else known.layers.setdefault(folder, {})
-    return _profile(_layers(file, folder, read), config, {})
-
-
-def load_profiles(folder: str | Path, config: Config | None = None) -> dict[str, Profile]:
-    """Every profile of ``folder`` by name, sorted; none if there is no such folder. Raises as ``load_profile`` does."""
-    directory = Path(folder)
-    read: dict[str, _Layer] = {}
-    merged: dict[str, dict[str, Any]] = {}
-    return {file.stem: _profile(_layers(file, directory, read), config, merged) for file in _profile_files(directory)}
+    file, known = Path(path), _read_now.get()
+    read = {} if known is None else known.layers.setdefault(file.parent, {})
+    return _profile(_layers(file, read), config)
 
 
 def find_profile(config: Config, name: str) -> Profile:
@@ -236,8 +227,8 @@ def find_profile(config: Config, name: str) -> Profile:
             path=folder,
             hint=suggestion(name, profile_names(folder), "profiles"),
         )
-    layers = _layers(file, folder, known.layers.setdefault(folder, {}))
-    profile = known.profiles[key] = _profile(layers, config, {})
+    layers = _layers(file, known.layers.setdefault(folder, {}))
+    profile = known.profiles[key] = _profile(layers, config)
     return profile
 
 
@@ -288,7 +279,7 @@ def check_profile(profile: Profile, config: Config) -> None:
             if not is_pattern(name) and name not in declared:
                 message = f"the category {shown(name)} is not declared in the taxonomy, which is closed"
                 hint = f"{suggestion(name, declared, 'declared categories')} {_DECLARE.format(name)}"
-                raise UnknownNameError(message, hint=hint, **_where(profile, key, index))
+                raise UnknownNameError(message, hint=hint, **where_set(profile, key, index))
 
 
 def memory_dir(profile: Profile, config: Config) -> Path:
@@ -315,10 +306,11 @@ def _memory_dir(profile: Profile, config: Config) -> Path:
         return Path(folder)
     message = f"the memory folder {shown(str(named))} leads out of the root"
     hint = "Choose a folder inside the root, or say allow_outside: true in the profile if this is meant."
-    raise ConfigError(message, code="outside_root", hint=hint, **_where(profile, "memory_dir"))
+    raise ConfigError(message, code="outside_root", hint=hint, **where_set(profile, "memory_dir"))
 
 
-def _where(profile: Profile, *key: str | int) -> ErrorPlace:
+def where_set(profile: Profile, *key: str | int) -> ErrorPlace:
+    """Where a setting of the profile stands, for an error; its own file for one that it does not have."""
     place = profile.place(key)
     if place is None:
         return {"path": profile.path, "key": key_text(key)}
@@ -363,8 +355,8 @@ class _Layer(NamedTuple):
     data: Mapping[str, Any]
 
 
-def _layers(file: Path, folder: Path, read: dict[str, _Layer]) -> list[_Layer]:
-    """The profile's own layer, its parent's, and so on; ``read`` keeps what was read in ``folder``."""
+def _layers(file: Path, read: dict[str, _Layer]) -> list[_Layer]:
+    """The profile's own layer, its parent's, and so on; ``read`` keeps what was read in its folder."""
     layers: list[_Layer] = []
     layer = read.get(file.stem) or read.setdefault(file.stem, _read(file))
     while True:
@@ -381,9 +373,9 @@ def _layers(file: Path, folder: Path, read: dict[str, _Layer]) -> list[_Layer]:
             message = f"{file.stem} would be built of more than {_MAX_CHAIN} profiles that extend each other"
             hint = "Let one of them extend a profile further up, and write out what lies between."
             raise layer.file.fault(("extends",), message, hint)
-        parent_file = _file_of(folder, parent)
+        parent_file = _file_of(file.parent, parent)
         if parent_file is None:
-            others = [name for name in profile_names(folder) if name not in chain]
+            others = [name for name in profile_names(file.parent) if name not in chain]
             message = f"there is no profile {parent!r} to extend"
             hint = suggestion(parent, others, "profiles")
             raise layer.file.fault(("extends",), message, hint, code=UnknownNameError.code, kind=UnknownNameError)
@@ -418,15 +410,13 @@ def _layer(file: Path, raw: bytes) -> _Layer:
 # --- merging -------------------------------------------------------------------------------------------------------
 
 
-def _profile(layers: list[_Layer], config: Config | None, merged: dict[str, dict[str, Any]]) -> Profile:
-    """The profile of its layers; ``merged`` keeps what the parents come to, so that a large one is merged once."""
+def _profile(layers: list[_Layer], config: Config | None) -> Profile:
+    """The profile of its layers."""
     taxonomy = config.taxonomy if config else Taxonomy()
     settings = {"prompt": dict(config.prompt), "limits": dict(config.limits)} if config else {}
     own, *parents = layers
     for layer in reversed(parents):
-        settings = merged.get(layer.name) or merged.setdefault(
-            layer.name, _laid_over(settings, layer, taxonomy, left_out=_NOT_INHERITED)
-        )
+        settings = _laid_over(settings, layer, taxonomy, left_out=_NOT_INHERITED)
     data = _laid_over(settings, own, taxonomy)
     plain = ("title", "extends", "seed_from", "memory_dir", "allow_outside", "include_uncategorized", "may_verify")
     return Profile(

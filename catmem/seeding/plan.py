@@ -11,8 +11,8 @@ from typing import Any, TypedDict
 from catmem import clock
 from catmem.config.config import Taxonomy
 from catmem.config.json_schema import shown
-from catmem.config.profile import Profile, profile_names
-from catmem.errors import CatmemError, ConfigError
+from catmem.config.profile import Profile, profile_names, where_set
+from catmem.errors import CatmemError, ConfigError, UnknownNameError
 from catmem.files import shown_path
 from catmem.model.document import Version
 from catmem.names import known_target, parts_of
@@ -194,8 +194,8 @@ def seed_order(
         try:
             chain = seed_chain(lambda name: at_hand.get(name) or workspace.profile(name), profile)
         except CatmemError as error:
-            is_known = error.code == "seed_cycle" and any(each.message == error.message for each in unreadable)
-            if profile.seed_from not in wrong and not is_known:
+            is_same_circle = error.code == "seed_cycle" and any(each.code == error.code for each in unreadable)
+            if profile.seed_from not in wrong and not is_same_circle:
                 unreadable.append(error)
             continue
         if profile.seed_from is not None and (profile.tier < EPHEMERAL_TIER or profile.name in seeded):
@@ -206,26 +206,24 @@ def seed_order(
 
 def seed_chain(known: Callable[[str], Profile], profile: Profile) -> list[str]:
     """The profile, the one it is seeded from, and so on, up to where something is wrong that does not concern it."""
-    own = profile.name
-    chain = [own]
-    while profile.seed_from is not None:
-        place = profile.place(("seed_from",))
-        at = {"path": place.path, "line": place.line, "column": place.column} if place else {"path": profile.path}
-        if profile.seed_from == own:
-            first = chain.index(min(chain))
-            circle = " -> ".join([*chain[first:], *chain[:first], chain[first]])
-            message = f"the profiles are seeded from each other in a circle: {circle}"
-            hint = "None of these is seeded. Remove one 'seed_from' of the circle."
-            raise ConfigError(message, code="seed_cycle", key="seed_from", hint=hint, **at)
-        if profile.seed_from in chain:
-            break
-        chain.append(profile.seed_from)
+    chain, last = [profile.name], profile
+    while last.seed_from is not None and last.seed_from not in chain[1:]:
+        chain.append(last.seed_from)
+        if last.seed_from == profile.name:
+            raise ConfigError(
+                f"the profiles are seeded from each other in a circle: {' -> '.join(chain)}",
+                code="seed_cycle",
+                hint="None of these is seeded. Remove one 'seed_from' of the circle.",
+                **where_set(profile, "seed_from"),
+            )
         try:
-            profile = known(profile.seed_from)
-        except CatmemError as error:
-            if len(chain) > 2:  # noqa: PLR2004 - the profile and its source
-                break
-            if error.code == "unknown_name" and place is not None:
-                error.path, error.line, error.column, error.key = place.path, place.line, place.column, "seed_from"
-            raise
+            last = known(last.seed_from)
+        except UnknownNameError as error:
+            if last is profile:
+                raise UnknownNameError(error.message, hint=error.hint, **where_set(profile, "seed_from")) from None
+            break
+        except CatmemError:
+            if last is profile:
+                raise
+            break
     return chain

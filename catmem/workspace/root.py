@@ -27,7 +27,6 @@ from catmem.config.profile import (
     find_profile,
     is_root,
     load_profile,
-    load_profiles,
     one_reading,
     profile_names,
     refuse_no_root,
@@ -117,7 +116,10 @@ class Root:
 
         Raises ``ConfigError`` for the first bad one.
         """
-        return _agents(self, load_profiles(self.config.profiles_dir, self.config))
+        right, wrong = _each(self)
+        for error in wrong.values():
+            raise error
+        return right
 
     def profile(self, name: str) -> Profile:
         """One profile, checked against the taxonomy. Raises ``UnknownNameError`` and ``ConfigError``."""

@@ -6,14 +6,13 @@ from pathlib import Path
 import pytest
 
 from catmem.config import profile as profile_module
-from catmem.config.config import Config, Taxonomy, load_config
+from catmem.config.config import Config, load_config
 from catmem.config.profile import (
     Profile,
     SettingPlace,
     check_profile,
     find_profile,
     load_profile,
-    load_profiles,
     memory_dir,
     profile_names,
 )
@@ -124,23 +123,15 @@ def test_places_name_the_file_that_says_it(write):
 # --- finding ---
 
 
-def test_load_profiles_gives_all_by_name(write):
+def test_the_names_of_all_files(write):
     root = write({"b.yaml": "", "a.yml": "extends: b\n", ".hidden.yaml": "nonsense: [", "notes.txt": "x"})
-    assert list(load_profiles(root)) == ["a", "b"]
     assert profile_names(root) == ["a", "b"]
 
 
 def test_a_folder_that_is_a_file_is_an_error(write):
     root = write({"profiles": ""})
     with pytest.raises(UnreadableError):
-        load_profiles(root / "profiles")
-
-
-def test_parents_may_be_in_another_folder(write):
-    root = write({"mine/neo.yaml": "extends: base\n", "theirs/base.yaml": "tier: 3\n"})
-    assert load_profile(root / "mine/neo.yaml", profiles_dir=root / "theirs").tier == 3
-    with pytest.raises(UnknownNameError):
-        load_profile(root / "mine/neo.yaml")
+        profile_names(root / "profiles")
 
 
 def test_no_path_is_made_of_a_bad_name(write, monkeypatch):
@@ -224,15 +215,13 @@ def chain(length):
 
 def test_a_longer_chain_is_an_error_with_its_place(write):
     root = write(chain(9))
-    for call in (lambda: load_profile(root / "p000.yaml"), lambda: load_profiles(root)):
-        with pytest.raises(ConfigError) as caught:
-            call()
-        error = jsonable(caught.value)
-        assert (error["code"], error["path"], error["line"], error["key"]) == (
-            "schema", str(root / "p007.yaml"), 1, "extends",
-        )  # fmt: skip
-        assert "8" in error["message"]
-        assert error["hint"]
+    with pytest.raises(ConfigError) as caught:
+        load_profile(root / "p000.yaml")
+    error = jsonable(caught.value)
+    place = error["code"], error["path"], error["line"], error["key"]
+    assert place == ("schema", str(root / "p007.yaml"), 1, "extends")
+    assert "8" in error["message"]
+    assert error["hint"]
     assert load_profile(root / "p001.yaml").name == "p001"
 
 
@@ -242,28 +231,15 @@ def test_a_long_chain_reads_no_more_files_than_it_may_have(write, monkeypatch):
     real = profile_module.read_bounded  # type: ignore[attr-defined]
     monkeypatch.setattr(profile_module, "read_bounded", lambda path, limit: read.append(path) or real(path, limit))
     with pytest.raises(ConfigError) as caught:
-        load_profiles(root)
+        load_profile(root / "p000.yaml")
     assert (len(read), caught.value.code) == (8, "schema")
-
-
-def test_a_large_parent_is_read_and_resolved_once_for_all_its_children(write, monkeypatch):
-    selectors = ", ".join(f"c{number}" for number in range(200))
-    root = write(
-        {"base.yaml": f"memory_categories: [{selectors}]\n", **{f"n{i}.yaml": "extends: base\n" for i in range(50)}}
-    )
-    resolved, real_resolved = [], Taxonomy.resolved
-    monkeypatch.setattr(Taxonomy, "resolved", lambda self, names: resolved.extend(names) or real_resolved(self, names))
-    profiles = load_profiles(root, Config(root))
-    assert {len(profile.memory_categories) for profile in profiles.values()} == {200}
-    assert profiles["n7"].place(("memory_categories", 199)).path == str(root / "base.yaml")
-    assert len(resolved) < 1000
 
 
 @together("name", ["person", "external"])
 def test_no_profile_is_called_like_somebody_who_has_none(tmp_path, name):
     (tmp_path / f"{name}.yaml").write_text("tier: 1\n")
     with pytest.raises(ConfigError) as caught:
-        load_profiles(tmp_path)
+        load_profile(tmp_path / f"{name}.yaml")
     assert caught.value.code == "bad_name"
     (tmp_path / f"{name}.yaml").unlink()
 

@@ -8,10 +8,10 @@ import pytest
 import yaml
 
 from catmem.config.config import load_config
-from catmem.config.profile import load_profiles
 from catmem.linting.linted import Context, LintedFile
 from catmem.linting.rule import all_rules
 from catmem.model.edit import apply_edits
+from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.together import together
 
@@ -29,7 +29,7 @@ def context_of(case, folder):
     rule = all_rules()[case["rule"]]
     assert set(case.get("options", {})) <= set(rule.options)
     options = {rule.code: {**rule.options, **case.get("options", {})}}
-    return Context(config, date(2026, 11, 21), load_profiles(config.profiles_dir, config), rule_options=options)
+    return Context(config, date(2026, 11, 21), Workspace(config).profiles(), rule_options=options)
 
 
 def linted(context, path, data, owner=None, target=None):

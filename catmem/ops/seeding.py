@@ -176,27 +176,9 @@ def seed(
         return plan if dry_run or check else root.apply_seed(plan)
 
     seeds, unreadable = _seeds(root, source, named, everybody=everybody)
-    done = Seeds(_in_turn(seeds, seeded) if source is None else [seeded(*each) for each in seeds], unreadable)
+    done = Seeds([seeded(*each) for each in seeds], unreadable)
     ended = int(not done.in_sync) if check else max(each.exit_status for each in done.plans)
     return Outcome(done, problems=unreadable, status=0 if unreadable else ended)
-
-
-def _in_turn(
-    seeds: Sequence[tuple[str, Sequence[str]]], seeded: Callable[[str, Sequence[str]], SeedPlan]
-) -> list[SeedPlan]:
-    """What becomes of every source; one may have a category that another has not."""
-    plans: list[SeedPlan] = []
-    unknown: UnknownNameError | None = None
-    for source, targets in seeds:
-        try:
-            plans.append(seeded(source, targets))
-        except UnknownNameError as error:
-            if error.code != "unknown_category":
-                raise
-            unknown = error
-    if unknown is not None and not plans:
-        raise unknown
-    return plans
 
 
 def _of_agent(call: Call, asked: SeedRequest) -> Outcome:
@@ -247,6 +229,8 @@ def _refuse_slips(call: Call, settling: _Settlements) -> None:
         raise UsageError("--ephemeral prints the slice of one target.")
     if any(settling) and source is None:
         raise UsageError("--resolve ID=SIDE goes with the SOURCE of that conflict.")
+    if call.values["categories"] and source is None:
+        raise UsageError("--category goes with the SOURCE that has it.")
 
 
 def _seeds(

@@ -111,15 +111,6 @@ def test_all_without_a_source_goes_from_the_top_down(place):
     )
 
 
-def test_of_all_sources_one_without_the_category_keeps_none_of_the_others_back(place):
-    put(place / "homes" / "cook" / "USER.md", "## Spices\nBuys cumin.\n")
-    put(place / "profiles" / "cook.yaml", "user_memory_categories: [spices]\n")
-    put(place / "profiles" / "aide.yaml", "seed_from: cook\nuser_memory_categories: ['*']\n")
-    assert "aide/user: 1 added (revision 1)\n" in run("seed", "--all", "-c", "spices", *AS_OF).stdout
-    assert "neo/user" in run("seed", "--all", "-c", "rules", *AS_OF).stdout
-    assert error_of("seed", "--all", "-c", "salt", *AS_OF, status=2)["code"] == "unknown_category"
-
-
 def test_a_check_ends_with_status_1_when_out_of_date_and_writes_nothing(place):
     before = everything(place)
     for selected in (("--all",), ("boss", "neo")):
@@ -262,6 +253,7 @@ USAGE = [
     (("boss", "neo", "--resolve", "target", "--resolve", "source"), TWICE),
     (("boss", "neo", "--resolve", f"{ID}=target", "--resolve", f"{ID}=source"), TWICE),
     (("--all", "--resolve", f"{ID}=target"), "--resolve ID=SIDE goes with the SOURCE of that conflict."),
+    (("--all", "-c", "rules"), "--category goes with the SOURCE that has it."),
     (("boss", "neo", "--ephemeral", "--resolve", f"{ID}=target"), "--ephemeral does not go with --resolve."),
     *(
         (("boss", "neo", "--interactive", *other), " does not go with ")

@@ -162,11 +162,6 @@ def replace_file(
         raise
 
 
-def replace_json(path: Path, value: Any, *, lasting: bool = False) -> None:  # noqa: ANN401 - JSON data
-    """As ``replace_file``, for JSON without spaces."""
-    replace_file(path, json.dumps(value, separators=(",", ":")).encode(), lasting=lasting)
-
-
 def take_lock(descriptor: int, patience: float, how: int = fcntl.LOCK_EX) -> None:
     """Take the lock of an open file or folder, which ends when that is closed. Raises ``BlockingIOError``."""
     ends = time.monotonic() + patience

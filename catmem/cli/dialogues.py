@@ -10,7 +10,7 @@ from typing import Any, cast
 import click
 
 from catmem.cli.dialogue import STDIN, AnswerKey, Dialogue, Question, Reply
-from catmem.cli.output import conflict_lines, emit, in_json, print_error, say, say_all
+from catmem.cli.output import conflict_lines, emit, print_error, say, say_all
 from catmem.cli.texts.entries import DONE, after, done_line, proposal_lines, revision, say_copies
 from catmem.cli.texts.files import conflict_text
 from catmem.config.config import Config, expand_user
@@ -283,27 +283,23 @@ class ReviewDialogue(Dialogue):
     def __init__(self, review: Review) -> None:
         """It asks what ``review`` finds due."""
         super().__init__(REVIEW)
-        self._review, self._quiet = review, in_json()
-        self._done: list[Answered] = []
+        self._review, self._done = review, 0
 
-    def run(self) -> tuple[list[Answered], int]:
-        """Until nothing is left, or the answers end; returns the answers, and how many are left."""
+    def run(self) -> int:
+        """Until nothing is left, or the answers end; returns how many facts are left."""
         review, total = self._review, len(self._review.due())
-        if not self._quiet:
-            say_copies(review)
+        say_copies(review)
         between, going = "", True
         while going and (due := review.next()) is not None:
-            if not self._quiet:
-                emit(between + self._shown(due, total))
-                between = "\n"
+            emit(between + self._shown(due, total))
+            between = "\n"
             going = self._answer(due)
         left = len(review.due())
-        if not self._quiet:
-            self._say_end(left)
-        return self._done, left
+        self._say_end(left)
+        return left
 
     def _say_end(self, left: int) -> None:
-        done = len(self._done)
+        done = self._done
         if left:
             are = plural(left, "is", "are")
             written = "What was answered is written" if done else "Nothing was answered"
@@ -314,7 +310,7 @@ class ReviewDialogue(Dialogue):
             say("The next seed brings this to the copies: catmem seed --all.")
 
     def _shown(self, due: Due, total: int) -> str:
-        number = len(self._done) + 1
+        number = self._done + 1
         place = f"{number:,} of {max(total, number):,}  {due.entity}:{due.line}  {due.entry.category}"
         body = due.entry.body.replace("\n", "\n  ")
         return printable(f"{place}\n  {body}\n{due.why}\n")
@@ -336,7 +332,9 @@ class ReviewDialogue(Dialogue):
                     error.hint = f"{error.hint or ''} {was}".strip()
                 raise
             if answered is not None:
-                self._tell(answered)
+                self._done += 1
+                say(f"{DONE[answered.answer]}{revision(answered)}")
+                say_all(f"note: {note}" for note in answered.notes)
                 return True
         return False
 
@@ -347,12 +345,6 @@ class ReviewDialogue(Dialogue):
             say("Nothing was changed.")
             return None
         return self._review.answer(due, cast("ReviewAnswer", reply.name), words)
-
-    def _tell(self, answered: Answered) -> None:
-        self._done.append(answered)
-        if not self._quiet:
-            say(f"{DONE[answered.answer]}{revision(answered)}")
-            say_all(f"note: {note}" for note in answered.notes)
 
 
 DIALOGUES: dict[str, Callable[..., Any]] = {

@@ -13,7 +13,7 @@ from catmem.proposals.deciding import Decided
 from catmem.proposals.proposal import data_for, disclosed, disclosed_all
 from catmem.proposals.proposal import proposals as proposals_in
 from catmem.staleness.lineage import notes_of
-from catmem.staleness.review import Answered, Review
+from catmem.staleness.review import Review
 from catmem.text import counted
 from catmem.workspace.workspace import Workspace
 
@@ -215,13 +215,13 @@ def review(
         Sequence[Literal["stale", "expired", "unverified", "future"]],
         P("Only facts that are this; repeatable. future: dated in the future."),
     ] = (),
-    only_list: Annotated[bool, P("List what is due, and ask nothing.", "--list")] = False,
+    only_list: Annotated[bool, P("List what is due, and ask nothing, as --format json does.", "--list")] = False,
     as_of: AsOf = None,
 ) -> Outcome:
     """Walk the facts that are due, one by one: keep, edit, expire, remove or skip each.
 
-    A fact is due if it is expired, dated in the future, without a date, or stale. They come in this order, of each kind
-    those first that agents used most. Each answer is written at once, so you can stop anywhere.
+    A fact is due if it is expired, dated in the future, without a date, or stale. They come in this order. Each
+    answer is written at once, so you can stop anywhere.
 
     Answers: k the fact holds and is verified, e WORDS gives it other words, x it no longer holds, r removes it, s skips
     it, q quits, ? explains. Each line is an answer.
@@ -230,20 +230,11 @@ def review(
     """
     refuse_undeclared(call, category)
     review = Review.open(call.root, profiles=profiles, category=category, states=states, as_of=as_of)
-    given: list[Answered] = []
-    left = 0
+    asks = not (only_list or call.for_program)
     if only_list:
         call.show(review)
-    else:
-        given, left = call.dialogue("review")(review).run()
-    said = {
-        "as_of": review.as_of.isoformat(),
-        "due": [jsonable(due) for due in review.due()],
-        "answers": [
-            {"answer": each.answer, "entity": each.entity, "revision": each.revision, "notes": list(each.notes)}
-            for each in given
-        ],
-    }
+    left = call.dialogue("review")(review).run() if asks else 0
+    said = {"as_of": review.as_of.isoformat(), "due": [jsonable(due) for due in review.due()]}
     for note in notes_of(call.root):
         call.tell(f"note: {note}")
     waiting = len(proposals_in(call.root).proposals)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DamagedError, StoreError
-from catmem.files import replace_json, take_lock
+from catmem.files import replace_file, take_lock
 from catmem.jsonable import jsonable
 from catmem.registry import Registry
 from catmem.store.contract import (
@@ -97,7 +97,7 @@ class DictStore(LastingStore):
             yield memory
             after = memory.dump()
             if after != before:
-                replace_json(self._path, after, lasting=True)
+                replace_file(self._path, json.dumps(after).encode(), lasting=True)
         finally:
             os.close(descriptor)
 
@@ -184,7 +184,7 @@ class DictStore(LastingStore):
                 return copy.path
         number = 1 + max((int(path.suffixes[-2][1:]) for path in self._backups()), default=0)
         path = self._path.with_name(f"{self._path.name}.{number}.bak")
-        replace_json(path, {"entity": entity, "data": _text(data)}, lasting=True)
+        replace_file(path, json.dumps({"entity": entity, "data": _text(data)}).encode(), lasting=True)
         return path
 
     def _backups(self) -> list[Path]:
@@ -201,7 +201,8 @@ class DictStore(LastingStore):
             count = memory.redact(entity, erasure)
             holding = [each for each in self.kept(entity) if erasure.holds(each)]
             for each in holding:
-                replace_json(each.path, {"entity": entity, "data": _text(erasure.redact(each.data))}, lasting=True)
+                kept = {"entity": entity, "data": _text(erasure.redact(each.data))}
+                replace_file(each.path, json.dumps(kept).encode(), lasting=True)
         return Erased(count, tuple(each.path for each in holding), (), ())
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from catmem import files
 from catmem.errors import ChangedMeanwhileError, TooLargeError, UnreadableError
-from catmem.files import os_errors, read_bounded, replace_file, replace_json, rewrite_file
+from catmem.files import os_errors, read_bounded, replace_file, rewrite_file
 
 
 def code_of(path, *, limit=100, follow_symlink=True):
@@ -100,8 +100,6 @@ def test_a_file_is_replaced_whole_and_for_its_owner(tmp_path, lasting):
     replace_file(path, b"new", lasting=lasting)
     assert path.read_bytes() == b"new"
     assert path.stat().st_mode & 0o777 == 0o600
-    replace_json(path, {"a": [1]}, lasting=lasting)
-    assert path.read_text() == '{"a":[1]}'
     assert [each.name for each in tmp_path.iterdir()] == ["file"]
 
 

@@ -22,6 +22,7 @@ from catmem.config.labels import LabelVocabulary, read_labels
 from catmem.config.profile import ORCHESTRATOR_TIER, Profile
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError
+from catmem.files import shown_path
 from catmem.merging.branches import branches_of_all
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED, parts_of
 from catmem.prompt.sizes import Sizes, Use, WholeSizes, measure
@@ -401,7 +402,7 @@ def _of_files(workspace: Root, overview: Overview) -> Iterator[_StatusText]:
     labelled = next((each for each in unsorted if overview.files[each].labelled), None)
     if labelled and backend_of(workspace.config).has_files:
         where += ", some with labels such as [COMM]"
-        command = f"catmem migrate {quote(os.path.relpath(workspace.store.place(labelled), workspace.root))}"
+        command = f"catmem migrate {quote(shown_path(workspace.store.place(labelled)))}"
     yield ("unsorted", sum(unsorted.values()), "entry|entries", f"without a category{where}", command)
 
 

@@ -92,3 +92,10 @@ def test_a_dry_run_of_an_undo_names_the_revision_and_who_wrote_it(place):
 )
 def test_an_empty_log_says_whether_a_filter_was_given(place, options, said):
     assert run("audit", *options, "--root", "root").stderr.strip().endswith(said)
+
+
+def test_a_file_to_migrate_is_named_from_the_working_folder(place):
+    put(place / "root" / "homes" / "boss" / "USER.md", "[TALK] Short answers.\n")
+    steps = run_json("status", "--root", "root")["next"]
+    command = next(each["command"] for each in steps if each["kind"] == "unsorted")
+    run(*command.split()[1:], "--dry-run", "--root", "root")

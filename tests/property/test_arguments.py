@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from catmem.ops.memory_tool import _ROWS, TAKES, TOOL_SCHEMA, memory_tool, row_of
 from catmem.plugins.page.site import CHANGES, VIEWS
-from catmem.server.routes import endpoints
 from tests.http_root import Served, served
 from tests.roots import make_root, text_of
 from tests.store.memory import InMemoryStore
@@ -123,17 +122,6 @@ def server(workspace, tmp_path_factory):
 @pytest.fixture(scope="module")
 def client(server: Served):
     return server.client()
-
-
-ENDPOINTS = endpoints()
-PATHS = {each.name: each.http.path.replace("{profile}", "neo") for each in ENDPOINTS}
-
-
-@together("endpoint", [each for each in ENDPOINTS if not each.writes], ids=lambda each: each.name)
-def test_what_only_reads_takes_no_body(client, endpoint):
-    query = {each["name"]: "boss/user" for each in endpoint.fields if each["required"] and each["in"] == "query"}
-    answer = client.request("GET", PATHS[endpoint.name], params=query, content=b'{"category": "talk"}')
-    assert (answer.status_code, answer.json()["code"]) == (400, "bad_body")
 
 
 @together("path", ["/healthz", "/readyz", "/metrics", "/openapi.json", "/events", "/mem/changes"])

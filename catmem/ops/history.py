@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from time import sleep
 from typing import Annotated, Any, Literal, NamedTuple
 
 from catmem.audit.rebuilding import Replay, replay
@@ -18,7 +19,7 @@ from catmem.ops.table import DAMAGE, STREAMED, Call, Http, Option, Outcome, P, o
 from catmem.store.contract import Revision, Store
 from catmem.text import MAX_FILE_BYTES
 from catmem.workspace import history
-from catmem.workspace.change_feed import News, Watch, all_entities, changes_since
+from catmem.workspace.change_feed import all_entities, changes_since
 from catmem.workspace.history import entity_for, words_of
 from catmem.workspace.stores import store_of_file
 from catmem.workspace.workspace import Workspace
@@ -26,6 +27,8 @@ from catmem.writing.request import Asking
 
 _NOTHING = "0"
 """The revision of a file that was never written."""
+_EVERY = 0.75
+"""Seconds from the end of one look of a watch to the next."""
 _GIT_LIMIT = 1 << 29
 """Bytes; git itself takes a file that is larger for binary."""
 SUFFIX = ".md"
@@ -355,18 +358,23 @@ def watch(
     root = call.root
     refuse_no_root(root.config)
     heard = [(name, entity_for(root, name, actor)) for name in entities or ()]
-    wanted = frozenset(each for name, one in heard for each in ([one] if one == name else both_files(one)))
+    wanted = [each for name, one in heard for each in ([one] if one == name else both_files(one))]
     if actor is not None:
         root.profile(actor)
     return Outcome(islice(_news(call, wanted, actor), limit), STREAMED)
 
 
-def _news(call: Call, wanted: frozenset[str], actor: str | None) -> Iterator[tuple[News, dict[str, Any]]]:
-    """What is new, from the first look on, without end."""
-    looks = Watch(call.root, actor, wanted)
-    found = looks.look()
-    call.tell(f"Watching {', '.join(sorted(wanted)) or call.root.root}. Ctrl-C ends it.")
-    yield from looks.heard(found)
+def _news(call: Call, wanted: Sequence[str], actor: str | None) -> Iterator[Mapping[str, Any]]:
+    """What is new, from the first look on, without end; what cannot be read is said once."""
+    troubles: Sequence[Any] = ()
+    since = changes_since(call.root, dict.fromkeys(wanted or all_entities(call.root, actor)), actor).since
+    call.tell(f"Watching {', '.join(wanted) or call.root.root}. Ctrl-C ends it.")
+    while True:
+        known = wanted or sorted(all_entities(call.root, actor))
+        since, found = changes_since(call.root, {each: since.get(each, "0") for each in known}, actor)
+        yield from (each for each in found if each not in troubles)
+        troubles = [each for each in found if each["event"] == "trouble"]
+        sleep(_EVERY)
 
 
 @operation(

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
-import time
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any, Literal, NamedTuple, TypeAlias
@@ -25,15 +24,13 @@ from catmem.names import parts_of
 from catmem.store.contract import Revision, Snapshot, Store, revision_number
 from catmem.workspace.root import Root
 
-EVERY = 0.75
-"""Seconds from the end of one look to the next."""
 MOST = 256
 """Revisions of one entity that are reported one by one; where more came at once, the newest stands for them."""
 _KEY = secrets.token_bytes(32)
 
-NewsKind: TypeAlias = Literal["revision", "drift", "trouble", "recovered", "missed"]
+NewsKind: TypeAlias = Literal["revision", "drift", "trouble", "missed"]
 """A new revision. An external change, which no history has yet, or the end of one (``recorded``). That the entity
-cannot be read, and that it can be again. That there was more than is reported."""
+cannot be read. That there was more than is reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,48 +44,6 @@ class News:
     record: Revision | None = None
     recorded: bool = True
     error: CatmemError | None = None
-
-
-class Watch:
-    """What is new of the ``wanted`` entities of a root, all without any, for ``actor`` (``None``: a person)."""
-
-    def __init__(self, workspace: Root, actor: str | None = None, wanted: Collection[str] = ()) -> None:
-        """Nothing is looked at yet."""
-        self.workspace = workspace
-        self._actor = actor
-        self._wanted = wanted
-        self._known: dict[str, str | None] = {}
-        self._troubles: dict[str, str] = {}
-        """What is wrong with entities."""
-        self._first: str | None = None
-        """What is known of an entity that is seen for the first time."""
-
-    def heard(self, found: Sequence[News]) -> Iterator[tuple[News, dict[str, Any]]]:
-        """What is new, without end; ``found`` to begin with."""
-        while True:
-            yield from heard(self.workspace, found, self._actor)
-            time.sleep(EVERY)
-            found = self.look()
-
-    def look(self) -> list[News]:
-        """What is new since the look before. The first one tells what is wrong alone: all else was there before."""
-        found: list[News] = []
-        for entity in named_entities(self.workspace.config):
-            if not self._wanted or entity in self._wanted:
-                found += self._entity(entity)
-        self._first = "0"
-        return found
-
-    def _entity(self, entity: str) -> list[News]:
-        """What is new of an entity; the same trouble is reported once."""
-        seen, before = self._known.setdefault(entity, self._first), self._troubles.pop(entity, None)
-        try:
-            self._known[entity], news = _since(self.workspace, entity, seen, self._actor)
-        except (CatmemError, OSError) as raised:
-            error = _of_store(raised)
-            said = self._troubles[entity] = f"{error.code}: {error}"
-            return [] if said == before else [News("trouble", entity, error=error)]
-        return news if before is None else [News("recovered", entity), *news]
 
 
 class Changes(NamedTuple):

@@ -23,11 +23,11 @@ from catmem.cli.output import (
 )
 from catmem.jsonable import jsonable
 from catmem.names import parts_of
-from catmem.store.contract import DECISION, PROPOSAL, Revision
+from catmem.store.contract import DECISION, PROPOSAL, Revision, who
 from catmem.text import counted, first_line, printable, printable_json, text_diff
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from catmem.audit.rebuilding import Replay
     from catmem.merging.branches import Branch
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from catmem.ops.history import LoggedFile
     from catmem.ops.table import Call
     from catmem.staleness.lineage import Blamed
-    from catmem.workspace.change_feed import News
     from catmem.writing.written import Written
 
 
@@ -142,26 +141,24 @@ def _replayed(done: Replay, _: Call) -> None:
         say(f"{rebuilt}, byte for byte what the store recorded")
 
 
-def _watched(value: Iterator[tuple[News, dict[str, Any]]], call: Call) -> None:
+def _watched(value: Iterator[Mapping[str, Any]], call: Call) -> None:
     with suppress(KeyboardInterrupt):
-        for news, said in value:
-            line = printable_json({"event": news.kind, **said}) + "\n" if call.for_program else _line(news, said)
-            emit(line)
+        for said in value:
+            emit(f"{printable_json(said)}\n" if call.for_program else _line(said))
 
 
-def _line(news: News, said: dict[str, Any]) -> str:
+def _line(said: Mapping[str, Any]) -> str:
     when = said.get("timestamp") or clock.timestamp_in_seconds(clock.now())
-    parts = (shown_moment(when), news.entity, _words(news, said))
-    return printable("  ".join(parts)).replace("\n", "\\n") + "\n"
+    return printable("  ".join((shown_moment(when), said["entity_id"], _words(said)))).replace("\n", "\\n") + "\n"
 
 
-def _words(news: News, said: dict[str, Any]) -> str:
-    match news.kind:
+def _words(said: Mapping[str, Any]) -> str:
+    match said["event"]:
         case "revision":
             name = "branch" if said["branch"] else "revision"
-            by = f", {news.record.op} by {news.record.who}" if "agent_id" in said and news.record else ""
+            by = f", {said['op']} by {who(said['agent_id'], said.get('person'))}" if "agent_id" in said else ""
             return f"{name} {said['revision']}{by}"
-        case "drift" if news.recorded:
+        case "drift" if said["recorded"]:
             none = said["revision"] == "0"
             return "is gone or empty, as before any revision" if none else f"is revision {said['revision']} again"
         case "drift":
@@ -169,8 +166,6 @@ def _words(news: News, said: dict[str, Any]) -> str:
         case "trouble":
             why = (str(said[part]) for part in ("code", "path", "message") if part in said)
             return ": ".join(["cannot be read", *why])
-        case "recovered":
-            return "can be read again"
         case _:
             return "changed more than is shown here: read it anew"
 

@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from contextlib import contextmanager
 
 import pytest
@@ -86,3 +87,16 @@ def test_it_tells_what_a_profile_may_hear(root):
 def test_what_cannot_be_watched_is_an_error(root, arguments, code):
     result = run("watch", "--root", root, "--format", "jsonl", *arguments, status=2)
     assert json.loads(result.stderr)["error"]["code"] == code
+
+
+def test_what_cannot_be_read_is_told_once(root):
+    with watching(root, "neo/user", "--format", "jsonl", "-n", "2") as process:
+        (root / USER).unlink()
+        (root / USER).mkdir()
+        trouble = json.loads(process.stdout.readline())
+        assert (trouble["event"], trouble["entity_id"]) == ("trouble", "neo/user")
+        time.sleep(2)
+        (root / USER).rmdir()
+        (root / USER).write_text("By hand.\n", encoding="utf-8")
+        assert json.loads(process.stdout.readline())["event"] == "drift"
+        assert process.wait(60) == 0

@@ -21,7 +21,7 @@ from catmem.errors import (
 )
 from catmem.jsonable import jsonable
 from catmem.workspace import history
-from catmem.workspace.change_feed import Watch, heard
+from catmem.workspace.change_feed import all_entities, changes_since
 from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
@@ -266,13 +266,10 @@ def test_a_content_names_what_it_is_made_on_and_an_op_id_has_a_name(any_root: Wo
 
 def test_events_are_for_readers(any_root: Workspace) -> None:
     ws = any_root
-    watch = Watch(ws)
-    watch.look()
     ws.put(ALPHA, {"a": 1}, expected=0, actor="neo")
     ws.put(ALPHA, {"a": 2}, expected=0, actor="trinity", on_stale="branch")
-    news = watch.look()
     for actor, count in ((None, 2), ("mouse", 2), ("neo", 2), ("boss", 2), ("switch", 0)):
-        said = [each for _, each in heard(ws, news, actor)]
+        said = changes_since(ws, dict.fromkeys(set(all_entities(ws, actor)) & {ALPHA}, "0"), actor).changes
         assert [each["revision"] for each in said] == ["1", "1a"][:count], actor
         assert all(each["agent_id"] in {"neo", "trinity"} for each in said)
 

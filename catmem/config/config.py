@@ -133,10 +133,7 @@ DEFAULT_STALE_AFTER = 90
 
 
 class Category(NamedTuple):
-    """A declared category. ``aliases`` are slugs; ``stale_after`` is in days.
-
-    ``schema`` says what its entries must be like (docs/schemas.md), or names the file that does.
-    """
+    """A declared category: ``stale_after`` in days, ``schema`` what its entries must be like, or its file."""
 
     slug: str
     title: str
@@ -149,10 +146,7 @@ class Category(NamedTuple):
 
 @dataclass(frozen=True)
 class Taxonomy:
-    """The declared categories of a root, by slug, in the order of the file.
-
-    Whatever is written in the place of a category, ``category`` says which one it names.
-    """
+    """The declared categories of a root, by slug, in the order of the file."""
 
     closed: bool = False
     card_titles: bool = False
@@ -218,11 +212,7 @@ class DeclaredEntity(NamedTuple):
 
 
 class Signing(NamedTuple):
-    """Whether envelopes must be signed, where the keys of agents are, and how far apart clocks may be, in seconds.
-
-    ``keys`` is ``None`` where the root does not say: then each root has a folder in the home of the user who runs it.
-    ``ages_unsigned`` says whether the age of an envelope without a signature counts.
-    """
+    """Whether envelopes must be signed, where keys are (``None``: in the home), how many seconds clocks may differ."""
 
     required: bool = False
     keys: str | None = None
@@ -234,11 +224,7 @@ _NONE = Selectors()
 
 
 class Approval(NamedTuple):
-    """Which changes by ``agents`` wait for a person, and in which ``categories`` all of them do (docs/approvals.md).
-
-    ``days`` is how long a proposal waits, ``most`` how many of one profile wait for one file. ``promote`` are the
-    categories in which what specialists learn is proposed.
-    """
+    """Which changes by ``agents`` wait for a person, for how many ``days``, and ``most`` of one for a file."""
 
     agents: Literal["off", "others", "all"] = "others"
     categories: Selectors = _NONE

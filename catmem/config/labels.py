@@ -1,10 +1,7 @@
-"""In-band labels: what an entry's text says of its category and tags first, and what sections and tags say instead.
+"""In-band labels: what an entry says of its category and tags first: ``[COMM] …``, ``[project:x] …``, ``Label: …``.
 
-``[COMM] …``, ``[project:x] …`` and ``Label: …``, behind a list marker or not, one or several. What a label means is
-what ``catmem.yaml`` declares; nothing here guesses.
-
-A migration (``catmem migrate``) looks at entries without a category only. What their labels say decides where they go;
-an entry whose labels say nothing, or too much, stays where it is. Nothing of an entry's words changes but its labels.
+What a label means is what ``catmem.yaml`` declares. A migration looks at entries without a category only; one whose
+labels say nothing, or too much, stays where it is, and nothing of an entry's words changes but its labels.
 """
 
 from __future__ import annotations
@@ -80,11 +77,7 @@ class LabelVocabulary:
 
 @dataclass(slots=True)
 class Labels:
-    """What the labels in front of a text say. ``gone`` are those that leave it, ``rest`` is the text without them.
-
-    ``why`` has a line for each label that was understood, ``stays`` says why the reading ended before a label.
-    ``unknown`` is a label that looks like the name of an undeclared category.
-    """
+    """What the labels in front of a text say: which are ``gone`` from it, ``why``, and why the reading ended."""
 
     rest: str
     gone: str = ""
@@ -113,11 +106,7 @@ class _LabelParts(NamedTuple):
 
 
 def read_labels(body: str, tags: Mapping[str, TagValue], meanings: LabelVocabulary) -> Labels:
-    """The labels in front of an entry's body; ``tags`` are what the entry has already.
-
-    A label that cannot be understood ends the reading, and stays with all that follows it. So does one that would
-    leave nothing behind.
-    """
+    """The labels in front of an entry's body; one that cannot be understood ends the reading, and stays."""
     marker = match.group() if (match := _MARKER.match(body)) else ""
     whole = text = body[len(marker) :]
     labels = Labels(body)
@@ -430,10 +419,7 @@ def _made(plan: PlannedEntry) -> Version:
 
 
 def regrouped(document: Document, made: Iterable[Sequence[Version]], titles: Mapping[str, str]) -> str:
-    """The text in which each entry without a category is what is ``made`` of it, in the order in which they stand.
-
-    What has a category goes to its end; new sections come in the order of ``titles``.
-    """
+    """The text with what is ``made`` of each entry without a category; new sections come in the order of ``titles``."""
     versions = iter(made)
     slots = [Slot(entry, [Version.from_entry(entry)]) for entry in document.entries]
     last = {slot.entry.category: slot for slot in slots}

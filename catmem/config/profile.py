@@ -130,10 +130,7 @@ class Profile:
 
     @property
     def sees_uncategorized(self) -> bool:
-        """Whether the profile sees entries without a category, where no selector decides.
-
-        As it says; by default if it names no category at all, so it reads files that know none.
-        """
+        """Whether it sees entries without a category where no selector decides: by default if it names no category."""
         named = self.user_memory_categories or self.memory_categories
         return not named if self.include_uncategorized is None else self.include_uncategorized
 

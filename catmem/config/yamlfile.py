@@ -2,11 +2,7 @@
 
 Such a file may have another author, so only plain data is read: no aliases or anchors (with them a few lines can
 stand for gigabytes), no tags, one document, no key twice, at most 32 levels. Scalars are those of YAML 1.2's core
-schema: ``no``, ``on`` and dates stay text. The event stream is walked once, and what is refused is refused before
-anything is built from it.
-
-What is declared into the text of such a file (``with_declared``) counts only if the whole file then says what it said,
-and these.
+schema: ``no``, ``on`` and dates stay text. What is refused is refused before anything is built from it.
 """
 
 from __future__ import annotations

@@ -34,13 +34,7 @@ _EMPTY = parse("")
 
 
 class LintedEntry:
-    """An entry with body, tags and dates read once, however many rules ask for them.
-
-    ``start`` and ``end`` are its span in the file, ``raw`` the text that stands there. ``body`` is the text without
-    tags, escapes undone, lines ending in LF, ``words`` the same with one blank between its words; ``pairs`` each key
-    and value of the tags, repeated keys too; ``tags`` of a repeated key the first; ``dates`` the days that tags of
-    ``DATES`` hold, without what is no date.
-    """
+    """An entry with body, tags and dates read once for all rules; ``words`` is the body with single blanks."""
 
     __slots__ = ("body", "category", "dates", "end", "entry", "pairs", "raw", "start", "tags", "words")
 
@@ -112,10 +106,7 @@ class _LintedText:
 
 @dataclass(frozen=True, eq=False)
 class LintedFile(_LintedText):
-    """A memory file. ``document`` is empty for one that is not UTF-8, too large, or could not be read (``error``).
-
-    ``owner`` and ``target`` are the profile whose file it is, and which of the two; ``None`` for another file.
-    """
+    """A memory file, whose it is, and its document: an empty one where the file could not be read (``error``)."""
 
     document: Document = field(default=_EMPTY, repr=False)
     owner: str | None = None
@@ -149,11 +140,7 @@ class LintedFile(_LintedText):
 
 @dataclass(frozen=True, eq=False)
 class LintedYaml(_LintedText):
-    """A YAML file of the root: its ``catmem.yaml`` (``config``), a ``profile`` or a ``schema`` of entries.
-
-    ``values`` is what stands in it (``None`` if it could not be read as YAML), ``positions`` the line and column of
-    each key, ``profile`` the profile of a profile file that is right. ``error`` is why loading it failed.
-    """
+    """``catmem.yaml``, a profile or a schema of entries: its ``values``, where each key is, and why it is not right."""
 
     kind: Literal["config", "profile", "schema"] = "config"
     values: Any = None
@@ -169,11 +156,7 @@ class LintedYaml(_LintedText):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
-    """What a rule may know besides the file. ``profiles`` are those of the root that are right, by name.
-
-    Only a rule that is ``dated`` may look at ``as_of``. ``rule_options`` are what ``catmem.yaml`` sets, by code, laid
-    over the rule's own defaults.
-    """
+    """What a rule may know besides the file. ``profiles`` are those of the root that are right, by name."""
 
     config: Config
     as_of: date
@@ -367,11 +350,7 @@ def fix_all(
     *,
     unsafe: bool = False,
 ) -> Fixed:
-    """Fix until nothing changes.
-
-    ``lint`` gives the diagnostics of memory files when those of the mapping have the texts in it; ``texts`` the text of
-    a file as it is.
-    """
+    """Fix until nothing changes; ``lint`` gives the diagnostics of files with other texts, ``texts`` what one says."""
     now: dict[str, str] = {}
     done: list[Diagnostic] = []
     for _ in range(_ROUNDS):

@@ -1,13 +1,8 @@
 """The forms in which findings are shown: for people (text), programs (JSON), GitHub and code scanners (SARIF 2.1.0).
 
-Nothing reaches a terminal raw: what acts on one, or shows as nothing, is written as an escape, so a reader sees what is
-there. Columns and offsets of SARIF count code points.
-
-Output of lint stands in logs that many can read, so no form shows a secret: neither what a detector of
-``catmem.threats.secrets`` finds in the file, whether its rule is on or not, nor what a private rule found. In
-the text of the file asterisks stand for it, as many as it has characters, so that every place stays where it was; the
-same words in a message are masked too. A fix that would write one keeps its message and loses its edits, in what is
-printed alone.
+Nothing reaches a terminal raw: what acts on one, or shows as nothing, is written as an escape. No form shows a secret,
+since logs of lint have many readers: asterisks stand for what a detector or a private rule found, in messages too, and
+a fix that would write one loses its edits in what is printed.
 """
 
 from __future__ import annotations
@@ -33,10 +28,7 @@ Format = Literal["text", "json", "github", "sarif"]
 
 
 def render(result: LintResult, form: Format, version: str = "") -> str:
-    """The result in one ``form``, ending in a newline unless it is empty; ``version`` is that of catmem, for SARIF.
-
-    No secret of a file is in it.
-    """
+    """The result in one ``form``, with no secret of a file in it; ``version`` is that of catmem, for SARIF."""
     result = _without_secrets(result)
     return _sarif(result, version) if form == "sarif" else _RENDERERS[form](result)
 

@@ -38,11 +38,7 @@ _NOT_OURS = frozenset({"node_modules", "__pycache__", "venv"})
 
 @dataclass(frozen=True, slots=True)
 class LintSource:
-    """A memory file to look at. ``name`` is its path from the root, with ``/``; absolute for a file outside of it.
-
-    ``may_be_link`` is whether the file may be reached by a symbolic link: only where the user named it. In a database
-    ``entity`` is what it is, and ``name`` and ``path`` are such as ``sqlite:trinity/user``.
-    """
+    """A memory file to look at, by its path from the root; of a database an ``entity``, such as ``sqlite:neo/user``."""
 
     name: str
     path: Path
@@ -57,11 +53,7 @@ Sources: TypeAlias = "dict[str, LintSource | LintedYaml]"
 
 
 class LintRoot:
-    """A root as lint finds it: its YAML files, read, and the profiles that are right.
-
-    ``config`` has the defaults where ``catmem.yaml`` is wrong; ``failed`` is why, or what is wrong in its ``lint``
-    settings.
-    """
+    """A root as lint finds it: its YAML files, the profiles that are right, and what is wrong (``failed``)."""
 
     def __init__(self, config: Config, failed: CatmemError | None = None) -> None:
         """Read every YAML file of the root once."""
@@ -255,13 +247,7 @@ class Linter:
         ignore: Sequence[str] = (),
         as_of: date | None = None,
     ) -> Linter:
-        """Lint of the root ``folder``.
-
-        ``paths`` are the files and folders to report on, by default the whole root; rules across files look at the
-        whole root in any case. Raises ``ConfigError`` for a code in ``select`` or ``ignore`` that no rule has, and
-        ``UnreadableError`` for a path that is not there. Where ``catmem.yaml`` is wrong the rules that judge by it are
-        off.
-        """
+        """Lint of the root ``folder``; reports on ``paths``. Raises ``ConfigError`` and ``UnreadableError``."""
         failed = None
         try:
             config = load_config(folder)
@@ -381,10 +367,6 @@ class Linter:
         return FileChange(source.path, entity or None, (self.text(name) or "").encode(), new.encode())
 
     def write(self, change: FileChange) -> FileChange:
-        """Write a fixed text: through the store where the file is in one, else in its place.
-
-        Raises ``RefusedError`` or ``ChangedMeanwhileError`` if it is another one by now, ``StoreError`` and
-        ``UnreadableError``; the file is then as it was.
-        """
+        """Write a fixed text, through the store where the file is in one; raises if it is another by now."""
         workspace = Root(self.root.config, self._database()) if change.entity else Root(self.root.config)
         return write_file(workspace, change, Change(op="lint"))

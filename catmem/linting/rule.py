@@ -1,17 +1,7 @@
 """What lint says, and what says it: findings, and rules with their settings.
 
-A rule is a function that yields findings, with a code that is never used again for another. A ``Finding`` is what it
-yields, a ``Diagnostic`` a finding with its rule and its place. Offsets are in code points of the text of the file (a
-BOM is its first character); lines and columns count from 1.
-
-::
-
-    @rule("CM203", "garbage-entry", options={"words": ("test", "todo")})
-    def garbage_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
-        '''Find entries that say nothing.'''
-
-The docstring is the rule's summary. Its page stands in ``docs/rules.md``: the summary, why it matters, an example, the
-fix and, where there are some, the options.
+A rule is a function that yields findings, with a code that is never used again for another; docs/first-change.md writes
+one. Offsets are in code points of the text of the file (a BOM is its first character); lines and columns are from 1.
 """
 
 from __future__ import annotations
@@ -49,10 +39,7 @@ def rank(severity: Severity) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """Edits of the file of the finding, in file order and without overlap, that take the finding away.
-
-    A *safe* fix changes no words and loses nothing; an unsafe one is a good guess that a person looks at.
-    """
+    """Edits of the file of the finding, in file order; a *safe* fix changes no words, an unsafe one is a good guess."""
 
     edits: tuple[TextEdit, ...]
     safe: bool
@@ -76,10 +63,7 @@ class Region(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Related:
-    """Another place that a finding speaks of, such as the first of two duplicates. ``path`` is from the root.
-
-    A rule gives path and span; the engine fills in line and column.
-    """
+    """Another place that a finding speaks of, such as the first of two doubles; the engine fills in line and column."""
 
     path: str
     start: int
@@ -91,11 +75,7 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a rule yields: a span of the file that the rule looks at, and what is wrong there.
-
-    ``message`` is one sentence without a final full stop; ``hint`` says what to do. ``path`` (from the root) names the
-    file where a rule looks at several; otherwise it stays empty.
-    """
+    """What a rule yields: a span of the file, what is wrong there in a sentence without a full stop, and what to do."""
 
     start: int
     end: int
@@ -200,12 +180,7 @@ _TITLE = re.compile(r"^###? (CM\w{3}) .*\n", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. ``options`` are the defaults of what ``lint.options`` of ``catmem.yaml`` may set for it.
-
-    ``fixes`` says which kind of fix it can offer. ``dated`` rules look at the day, so their results last a day. What a
-    ``private`` rule finds is never shown, since output of lint stands in logs that many can read; its messages quote
-    nothing.
-    """
+    """One rule. A ``dated`` one looks at the day; what a ``private`` one finds is never shown."""
 
     code: str
     name: str
@@ -241,11 +216,7 @@ def rule(  # noqa: PLR0913 - what a rule says of itself, by keyword
     dated: bool = False,
     private: bool = False,
 ) -> Callable[[_Check], _Check]:
-    """Register a function as the rule of this code; the function itself stays as it is.
-
-    An option's default is text, a number, true or false, or a tuple of texts. Raises ``ValueError`` for a code or name
-    that is taken.
-    """
+    """Register a function as the rule of this code; its docstring is the summary, ``options`` have the defaults."""
 
     def register(check: _Check) -> _Check:
         summary = (check.__doc__ or "").strip().partition("\n")[0]

@@ -93,10 +93,7 @@ class SeedFile:
 
 
 def seeded_copies(workspace: Root, entity: str | None = None) -> dict[tuple[str, str], frozenset[str]]:
-    """The copies, by entity and entry id, that the target left as they were, and the entities they were seeded from.
-
-    Those of all entities, or of one.
-    """
+    """The copies that targets left as they were, by entity and entry id, with the entities they were seeded from."""
     records = SeedFile(workspace).read()[1].records.values()
     return copies_among([each for each in records if entity in {None, each.target}], _ids_of(workspace))
 

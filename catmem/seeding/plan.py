@@ -46,10 +46,7 @@ class HowSeeded(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class SeedRequest:
-    """What is asked for, so that a plan can be made again: whose files go to whom, and how (``HowSeeded``).
-
-    Without ``targets`` they are those that name the source in ``seed_from`` and are not of tier 3.
-    """
+    """What is asked for, so that a plan can be made again: whose files go to whom, and how (``HowSeeded``)."""
 
     source: str
     targets: Sequence[str] | str | None = None
@@ -175,10 +172,7 @@ def refused_profiles(errors: Iterable[CatmemError]) -> list[RefusedChange]:
 def seed_order(
     workspace: Root, profiles: Mapping[str, Profile] | None = None
 ) -> tuple[dict[str, list[str]], list[CatmemError]]:
-    """Every source with the profiles that it seeds, each after what seeds it; and what is wrong with the others.
-
-    Profiles that live for one task and were never seeded are left out.
-    """
+    """Every source with the profiles that it seeds, each after what seeds it; and what is wrong with the others."""
     unreadable: list[CatmemError] = []
     if profiles is None:
         loaded, unreadable = load_each(workspace)

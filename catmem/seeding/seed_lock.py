@@ -23,10 +23,7 @@ VERSION = 1
 
 
 class Seeded(NamedTuple):
-    """An entry as it was seeded. ``text`` is that of the entry with its tag block, without the escapes of a file.
-
-    ``kept`` is the text of the target's entry that a person keeps in the place of this one.
-    """
+    """An entry as it was seeded, with its tag block; ``kept`` is the target's text that a person keeps in its place."""
 
     category: str
     id: str
@@ -41,10 +38,7 @@ class Seeded(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SeedRecord:
-    """What one entity was given from another, and when that last changed.
-
-    ``revision`` is that of the source, ``None`` for a text that its store had not recorded; ``digest`` names its bytes.
-    """
+    """What one entity was given from another, when that last changed, and of which text of the source."""
 
     target: str
     source: str
@@ -117,11 +111,7 @@ class SeedLock:
 
 
 def read_lock(data: bytes, *, path: str | None = None) -> SeedLock:
-    """The lock in a file's bytes; none at all gives one without records.
-
-    One that is not whole is read as one without records, and ``notes`` say why. Raises ``ConfigError``
-    (``lock_version``) for one that a newer catmem wrote, which knows more than this one does.
-    """
+    """The lock in a file's bytes; ``notes`` say why it is not whole. Raises ``ConfigError`` for a newer catmem's."""
     try:
         said = json.loads(data) if data.strip() else {"version": VERSION, "seeds": {}}
         version = said.get("version") if isinstance(said, dict) else None

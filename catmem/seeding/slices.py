@@ -141,10 +141,7 @@ class SeedRow(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FilePlan:
-    """What a seed would do to one file, or did: then ``revision`` is the new one, ``None`` where it wrote nothing.
-
-    ``entries`` are the base of the next seed, ``rows`` how each entry stands.
-    """
+    """What a seed would do to one file, or did; ``entries`` are the base of the next, ``rows`` say how each stands."""
 
     target: str
     source: str
@@ -321,10 +318,7 @@ def _arriving(parts: SeedInputs, base: Sequence[Seeded], ours: Document) -> tupl
 
 
 def _without_own(arriving: Sequence[Seeded], before: Document, ours: Document) -> list[Seeded]:
-    """What arrives, without what the target has as an entry of its own: the same words under other tags.
-
-    No later seed may change such an entry or take it away. One with the same tags as well counts as a copy.
-    """
+    """What arrives, without what the target has as an entry of its own: the same words under other tags."""
     pairs = set(pair_entries(before.entries, ours.entries).values())
     ids: dict[tuple[str, str], set[str]] = {}
     for index, entry in enumerate(ours.entries):
@@ -418,10 +412,7 @@ CLONED_HINT = "Most of its entries are clones of the source's that no seed put t
 
 
 def cloned_entries(parts: SeedInputs, ours: Document, asked: Collection[str] | None = None) -> list[Entry]:
-    """The entries of a target that stay clones beside what is seeded; none if more than a few are its own.
-
-    What any seed put there is none, also where the target changed it. ``asked`` keeps to some categories of the source.
-    """
+    """The entries of a target that stay clones beside what is seeded; none if more than a few are its own."""
     seeded = [Version.read(each.category, each.text) for each in (*(parts.base or ()), *parts.beside)]
     copies = set(pair_entries(seeded, ours.entries).values())
     unseeded = [

@@ -13,7 +13,7 @@ from catmem.jsonable import jsonable
 from catmem.model.document import Entry, TagValue, Version
 from catmem.names import parts_of
 from catmem.staleness.freshness import Freshness
-from catmem.threats import Threat, scan
+from catmem.threats import SECRETS, Threat, scan
 
 PREVIEW = 80
 """Characters of an entry that a message quotes."""
@@ -92,8 +92,8 @@ def _blocked(threats: Sequence[str]) -> str:
 
 
 def preview(entry: Entry, *, to_agent: bool, length: int = PREVIEW) -> str:
-    """The beginning of an entry's body on one line."""
-    threats = rules_in(texts_of(entry)) if to_agent else ()
+    """The beginning of an entry's body on one line; of one with a secret what the scan found, to a person too."""
+    threats = [rule for rule in rules_in(texts_of(entry)) if to_agent or rule in SECRETS]
     body = _blocked(threats) if threats else entry.body
     line = " ".join(body[: 4 * length].split())
     return line if len(line) <= length else line[: length - 1] + _MORE

@@ -45,6 +45,12 @@ def test_a_tag_that_is_nearly_a_known_one_is_refused_by_its_right_name(user):
     assert user.read_text() == USER
 
 
+def test_a_tag_that_is_nearly_a_known_one_is_told_and_written(user):
+    result = run(*VERBS["add"], "--tag", "domian=finance")
+    assert result.stderr.count("the tag domian is not declared and has no effect; domain may be meant") == 1
+    assert "domian: finance" in user.read_text()
+
+
 def test_the_size_is_told_where_there_is_a_limit(tmp_path):
     write_root(tmp_path, "limits: {user: 1375}\n")
     said = run(*VERBS["add"], "--root", tmp_path).stdout

@@ -267,3 +267,16 @@ def test_a_snapshot_brings_no_secret_back_without_a_yes(place, tmp_path_factory)
     assert KEY[:12] not in everything_in(place)
     run("import", "--snapshot", kept, "--allow-secret", "--root", place)
     assert KEY in everything_in(place)
+
+
+@pytest.mark.parametrize(
+    "command", [("remove", "The deploy token was"), ("replace", "The deploy", "x"), ("verify", "The deploy")]
+)
+def test_a_refusal_names_no_entry_that_holds_a_secret_by_its_words(place, command):
+    path = place / "homes" / "neo" / "USER.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"## Work\n{TEXT}\n§\nThe deploy key was {KEY}.\n", encoding="utf-8")
+    verb, *words = command
+    said = run(verb, "-p", "neo", *words, "--root", place, status=2).output
+    assert KEY[:12] not in said
+    assert "[BLOCKED: github-token]" in said

@@ -148,13 +148,14 @@ class Redaction:
         return rest
 
     def _names(self, note: Mapping[str, Any], data: bytes) -> set[str]:
-        """The categories in a note whose slugs say the text, but for those whose heading in the bytes does not."""
+        """The categories in a note whose slugs say the text, but for those whose heading does not, in any capitals."""
         categories = (str(each.get("category")) for each in note.get("actions", ()))
         noted = {*categories, *note.get("sorted", ()), *note.get("declared", ())} - {UNCATEGORIZED}
         names = {name for name in noted if self._slug and self._slug in name}
         if names and (document := read(self._parse, data)) is not None:
             headings = ((each.category, document.text[each.start : each.header_end]) for each in document.sections)
-            names -= {category for category, heading in headings if str(self.text) not in heading}
+            said = str(self.text).casefold()
+            names -= {category for category, heading in headings if said not in heading.casefold()}
         return names
 
     def quoted_in(self, revision: Revision, data: bytes) -> bool:

@@ -163,6 +163,17 @@ def test_a_heading_alone_that_held_it_goes_from_the_past(workspace):
     assert "## [purged]" in kept(workspace)
 
 
+@pytest.mark.parametrize("words", ["zebra", "Zebra", "zebra deal"])
+def test_a_category_that_has_it_in_other_capitals_in_its_heading_goes_from_the_history(workspace, words):
+    workspace.add("neo", "the price is five", category="zebra-deal")
+    workspace.add("neo", f"the {words} pays late", category="zebra-deal")
+    assert "## Zebra deal" in workspace.path("neo", "user").read_text(encoding="utf-8")
+    path = workspace.path("neo", "user")
+    path.write_text(path.read_text(encoding="utf-8").replace("## Zebra deal", "## ZEBRA deal"), encoding="utf-8")
+    assert purge(workspace, "neo", words).left == ()
+    assert holding(workspace.root, b"zebra") == []
+
+
 def test_the_name_of_a_writer_that_holds_it_is_named(workspace, monkeypatch):
     monkeypatch.setenv("CATMEM_PERSON", "Zebra Smith")
     workspace.write("neo", [Operation("add", content="The plan is called Zebra.", category="talk")])
@@ -272,17 +283,18 @@ def test_removing_is_an_edit():
 def test_the_categories_of_a_note_go_where_no_heading_shows_that_they_say_something_else():
     note = {
         "actions": [{"action": "add", "category": "plan-b", "id": "b2:1"}],
-        "sorted": {"plan-b": 2, "planning": 1, "talk": 1},
+        "sorted": {"plan-b": 2, "trips": 1, "talk": 1},
         "declared": ["plan-b"],
     }
     gone = {
         "actions": [{"action": "add", "category": "[purged]", "id": "b2:1"}],
-        "sorted": {"[purged]": 2, "planning": 1, "talk": 1},
+        "sorted": {"[purged]": 2, "trips": 1, "talk": 1},
         "declared": ["[purged]"],
     }
     plan = redaction("the plan b", text="plan")
-    assert plan.note(note, b"## Planning\nAt four.\n") == gone
-    assert plan.note(gone, b"## Planning\nAt four.\n") == gone
+    assert plan.note(note, b"## Plan B\nAt four.\n") == gone
+    assert plan.note(gone, b"## Plan B\nAt four.\n") == gone
+    assert redaction("the plan (b)", text="plan (b)").note(note, b"## Plan B\nAt four.\n") == note
     assert redaction("uncategorized", text="uncategorized").note({"sorted": {"__uncategorized__": 1}}, b"") == {
         "sorted": {"__uncategorized__": 1}
     }

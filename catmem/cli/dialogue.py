@@ -77,10 +77,7 @@ class Dialogue:
         self._lines = self._numbered()
 
     def ask(self, prompt: str | None = None, *, without: str = "") -> Reply | None:
-        """The next answer that the question has, but for ``without``; ``None`` for ``q`` and where there are no more.
-
-        Off a terminal what is no answer is a ``ConfigError`` (``bad_answer``).
-        """
+        """The next answer of the question, but for ``without``; ``None`` for ``q`` and where there are no more."""
         while (reply := self.read(prompt)) is not None and reply.letter != "q":
             answer = self.question.answer(reply)
             if answer is not None and answer.name != without:

@@ -91,10 +91,7 @@ def due_facts(workspace: Root, profile: Profile, entity: str, document: Document
 
 
 def asked_about(due: Sequence[tuple[FactKey, T]], ids: Mapping[str, Collection[str]], copies: Copies) -> list[T]:
-    """What a review asks about of facts that are ``due``: no copies that are answered at their source.
-
-    ``ids`` are the entries of the entities that are looked at.
-    """
+    """What a review asks about of facts that are ``due``: no copies that are answered at their source."""
     keys = {key for key, _ in due}
     return [fact for key, fact in due if not _is_answered_elsewhere(key, keys, ids, copies)]
 

@@ -90,10 +90,7 @@ _ENTRY_WIDTH = 48
 
 
 def show_plan(plan: ChangePlan, call: Call, done: str, said: Callable[[FileChange], str] | None = None) -> None:
-    """What becomes of files: a diff where nothing is written, else what was ``done``, and how it is taken back.
-
-    Of files that stay as they are only what is ``said`` of the entries is shown.
-    """
+    """What becomes of files: a diff where nothing is written, else what was ``done``, and how it is taken back."""
     for each in plan.files:
         if each.changes and not plan.done and not call.values.get("check"):
             emit(diff_of(each))

@@ -193,10 +193,7 @@ def fitted(
     style: Style | None = None,
     as_of: date | None = None,
 ) -> FittedPrompt:
-    """The prompt of a profile; ``share`` says what part of the harness's limit it takes, and what is over it stays out.
-
-    What leaves first is what leaves first for a budget of the profile, whose own budgets hold as well.
-    """
+    """The prompt of a profile; ``share`` says what part of the limit it takes, and what is over it stays out."""
     from dataclasses import replace
 
     made = FittedPrompt(memory.prompt(as_of=as_of, style=style))

@@ -91,10 +91,7 @@ class HermesConfig:
         return bool(self.memory.get(key, True))
 
     def limit(self, target: str) -> int:
-        """How many characters Hermes Agent allows its own file of that target.
-
-        A fraction has no say over a number of characters. Where there is no limit (``.inf``), the usual one counts.
-        """
+        """How many characters Hermes Agent allows its own file of that target."""
         said = self.memory.get(f"{target}_char_limit")
         if isinstance(said, float) and math.isfinite(said):
             said = int(said)
@@ -115,11 +112,7 @@ def usual_home() -> Home:
 
 
 def find_home(named: str | None = None, *, option: str = "--home DIR") -> Home:
-    """The home in the folder ``named``; else the usual one. ``option`` is how a person names the folder.
-
-    Raises ``UnreadableError`` (``missing``) if there is no such folder, and ``ConfigError`` (``not_hermes``) for a
-    folder that is not a home of Hermes Agent.
-    """
+    """The home in the folder ``named``; else the usual one. ``option`` is how a person names the folder."""
     home = home_at(expand_user(named)) if named else usual_home()
     if not home.path.is_dir():
         raise UnreadableError(
@@ -149,10 +142,7 @@ def all_homes(home: Home) -> dict[str, Home]:
 
 
 def chosen_homes(home: Home, name: str | None, *, everybody: bool) -> list[Home]:
-    """The home of the profile ``name`` of Hermes Agent, by default ``home`` itself, or all of them.
-
-    Raises ``UnknownNameError`` for a profile that Hermes Agent does not have.
-    """
+    """The home of the profile ``name`` of Hermes Agent, by default ``home`` itself, or all of them."""
     homes = all_homes(home)
     if everybody:
         return list(homes.values())
@@ -169,10 +159,7 @@ def chosen_homes(home: Home, name: str | None, *, everybody: bool) -> list[Home]
 
 
 def read_config(home: Home) -> HermesConfig:
-    """What the ``config.yaml`` of a home says; nothing where there is none.
-
-    Raises ``UnreadableError``, and ``ConfigError`` (``hermes_config``) for one that Hermes Agent cannot read either.
-    """
+    """What the ``config.yaml`` of a home says; nothing where there is none."""
     if not os.path.lexists(home.config):
         return HermesConfig()
     with errors_at(home.config):
@@ -225,10 +212,7 @@ class HermesSettings(NamedTuple):
 
 
 def read_settings(home: Home) -> HermesSettings | None:
-    """The settings of a home; ``None`` if there are none and no root lies at Hermes's own folder either.
-
-    Raises ``UnreadableError``, and ``ConfigError`` (``hermes_settings``, ``hermes_copied``).
-    """
+    """The settings of a home; ``None`` if there are none and no root lies at Hermes's own folder either."""
     if os.path.lexists(home.settings):
         return parse_settings(read_bounded(home.settings, SIZE), home)
     return HermesSettings(home.root, home.name) if os.path.lexists(home.root / CONFIG_NAME) else None
@@ -317,12 +301,7 @@ def make_root(named: str | None, *, dry_run: bool) -> tuple[NewRoot, dict[str, C
 
 
 def make_root_over(home: Home, *, dry_run: bool = False) -> tuple[NewRoot, dict[str, CatmemError]]:
-    """Write a ``catmem.yaml`` and the profiles into the folder of all homes; files that are there stay as they are.
-
-    ``dry_run`` only says which. A named profile of Hermes Agent whose configuration cannot be read is left out. Raises
-    ``ConfigError`` (``hermes_config``) and ``UnreadableError`` for that of the default one, which has the limits of the
-    root, and ``WouldOverwriteError`` for a ``catmem.yaml`` with other content.
-    """
+    """Write a ``catmem.yaml`` and the profiles into the folder of all homes; files that are there stay as they are."""
     limits: dict[str, dict[str, int]] = {}
     skipped: dict[str, CatmemError] = {}
     for name, each in all_homes(home).items():

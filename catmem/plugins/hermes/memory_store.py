@@ -126,10 +126,7 @@ class GuardedFiles:
             return b""
 
     def write(self, path: Path, update: Callable[[bytes], bytes], note: dict[str, object]) -> bytes:
-        """Write what ``update`` makes of the file, and give what is there then; see ``Store.commit``.
-
-        ``note`` is kept with the revision, and is read after the update. Raises ``RefusedError`` and ``StoreError``.
-        """
+        """Write what ``update`` makes of the file, and give what is there then; see ``Store.commit``."""
         change = Change(agent=AGENT, note=note)
         with self._hermes_lock(path):
             written = self.store.commit(str(path), None, lambda current: update(current.data), change)
@@ -205,10 +202,7 @@ FILES = GuardedFiles()
 
 
 def without_threats(pieces: Sequence[tuple[str, ...]], filename: str) -> list[str]:
-    """The pieces of a prompt (headers and entry), each with a placeholder in the place of what holds a threat.
-
-    Parts are looked at one by one, and then as they stand together.
-    """
+    """The pieces of a prompt (headers and entry), each with a placeholder in the place of what holds a threat."""
     threats, shown = hermes_module("tools.threat_patterns"), []
     for parts in pieces:
         kept = "\n".join(_looked_at(part, threats, filename) for part in parts)
@@ -284,10 +278,7 @@ class MemoryStore:
     # --- the prompt --------------------------------------------------------------------------------------------------
 
     def load_from_disk(self) -> None:
-        """Read both files, and freeze what of them goes into the system prompt.
-
-        An unreadable file is reported there, and in the log. Raises ``ConfigError`` (``no_hermes``) and ``OSError``.
-        """
+        """Read both files, and freeze what of them goes into the system prompt."""
         memory_dir().mkdir(parents=True, exist_ok=True)
         self._system_prompt_snapshot = {target: self._load(target) for target in ("memory", "user")}
 
@@ -478,10 +469,7 @@ class MemoryStore:
 
     @staticmethod
     def _write_file(path: Path, entries: Sequence[str]) -> None:
-        """Give a file just these entries; headers, and what an entry that stays is written like, stay.
-
-        Raises ``RuntimeError``.
-        """
+        """Give a file just these entries; headers, and what an entry that stays is written like, stay."""
 
         def update(data: bytes) -> bytes:
             file = read_text(data, repeated=True)

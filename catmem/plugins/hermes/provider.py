@@ -168,10 +168,7 @@ class Provider:
         return {"problem": reason} if settings is None else {"root": str(settings.root), "profile": settings.profile}
 
     def backup_paths(self) -> list[str]:
-        """What ``hermes backup`` is to take along: configuration, profiles and this profile's memory, with history.
-
-        That is, as far as they lie outside of the home; the files of other profiles are no part of it.
-        """
+        """What ``hermes backup`` is to take along: configuration, profiles and this profile's memory, with history."""
         home = _current_home()
         try:
             settings, workspace = _opened(home)
@@ -261,10 +258,7 @@ class Provider:
             return _refusal(error.message, error.code, "Do not try again; tell the user.")
 
     def on_memory_write(self, action: str, target: str, content: str, metadata: dict[str, Any] | None = None) -> None:
-        """The agent wrote with Hermes Agent's own tool: it knows what it wrote, if that is in the same file.
-
-        It knows the entry that was there before, too, which later releases name: the tool's answer showed it.
-        """
+        """The agent wrote with Hermes Agent's own tool: it knows what it wrote, if that is in the same file."""
         del action, target
         before = (metadata or {}).get("previous_content")
         with self._turn:
@@ -299,10 +293,7 @@ def shown_by_hermes(home: Home, config: HermesConfig, workspace: Workspace, prof
 
 
 def unfiltered(workspace: Workspace, profile: str, shown: Iterable[str]) -> list[str]:
-    """What to say of each target that Hermes Agent shows itself, and that holds what the profile is not to see.
-
-    Raises ``CatmemError`` for a file that cannot be read.
-    """
+    """What to say of each target that Hermes Agent shows itself, and that holds what the profile is not to see."""
     return [
         f"Hermes Agent shows its whole {target} file itself, so the agent sees categories that are hidden from it; "
         "'catmem hermes install' leaves it to catmem"

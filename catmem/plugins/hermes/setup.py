@@ -129,12 +129,7 @@ class SetupStep:
 
 
 def plan_install(home: Home, settings: HermesSettings, folder: Path | None = None) -> SetupStep:
-    """What would put the provider into a home. Nothing is written.
-
-    ``folder`` is where the profile keeps its files, if that is not where Hermes Agent does. Raises ``ConfigError``
-    (``hermes_no_config``, ``hermes_config``, ``hermes_by_hand``, ``hermes_in_the_way``) and ``UnreadableError``, among
-    others for settings that are a link (``symlink``).
-    """
+    """What would put the provider into a home. Nothing is written."""
     config, backup = read_config(home), home.path / FOLDER / BACKUP
     if config.text is None:
         raise ConfigError(
@@ -160,11 +155,7 @@ def plan_install(home: Home, settings: HermesSettings, folder: Path | None = Non
 
 
 def plan_uninstall(home: Home) -> SetupStep:
-    """What would take the provider out of a home again. Nothing is written.
-
-    Raises ``ConfigError`` (``hermes_not_installed``, ``hermes_config``, ``hermes_by_hand``, ``hermes_in_the_way``) and
-    ``UnreadableError``.
-    """
+    """What would take the provider out of a home again. Nothing is written."""
     folder, config = home.path / FOLDER, read_config(home)
     if not installed(home):
         raise ConfigError(

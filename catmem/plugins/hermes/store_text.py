@@ -125,10 +125,7 @@ class FileText:
         return HermesDraft(self.entries.copy(), [*range(len(self.entries))], shown)
 
     def written(self, draft: HermesDraft) -> FileText:
-        """The file with these entries. An old one that is not among them goes, and so do repetitions.
-
-        What the draft does not touch keeps its bytes. Raises ``EditError`` (``not_possible``).
-        """
+        """The file with these entries. An old one that is not among them goes, and so do repetitions."""
         if self.document is None and all(map(is_plain, draft.fresh)):
             body = DELIMITER.join(draft.texts)
             newline = "\n" if body and self.text.endswith("\n") else ""

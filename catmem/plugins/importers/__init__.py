@@ -57,10 +57,7 @@ def register(registry: Registry) -> None:
 
 
 def read(source: str, path: str | Path) -> Imported:
-    """What the program ``source``, whose importer a plugin adds, keeps in the file or folder ``path``.
-
-    Raises ``UnreadableError`` and its kinds, also for what is there and not what that program writes.
-    """
+    """What the program ``source``, whose importer a plugin adds, keeps in the file or folder ``path``."""
     from pathlib import Path
 
     from catmem.plugins.importers.source_files import refuse_too_many

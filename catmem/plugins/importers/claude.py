@@ -36,10 +36,7 @@ _SECTION = 2
 
 
 def _entry_with_fields(program: str, file: File, left_out: list[LeftOut]) -> ImportedEntry:
-    """The entry of one file; without text its description or its name is the text.
-
-    What stands in front of the file and is no field goes to ``left_out``.
-    """
+    """The entry of one file; without text its description or its name is the text."""
     found, content, lost = front_matter(file)
     left_out += lost
     fields = {key: value for key, value in found.items() if value}
@@ -139,10 +136,7 @@ def _parts(text: str) -> Iterator[_ClaudePart]:
 
 
 def _bullets(part: _ClaudePart) -> Iterator[tuple[int, str]]:
-    """Each top-level bullet with what is indented below it, and each paragraph between them, with its line.
-
-    A code block stays with what stands in front of it.
-    """
+    """Each top-level bullet with what is indented below it, and each paragraph between them, with its line."""
     start = part.line + (1 if part.level else 0)
     lines: list[str] = []
     filled = False
@@ -186,10 +180,7 @@ def read_cheetahclaws(path: Path) -> Imported:
 
 
 def _of_no_file(index: File, memories: Sequence[File]) -> Iterator[LeftOut]:
-    """The lines of the index that lead to none of the files.
-
-    The others say what the files say, and are written anew from them.
-    """
+    """The lines of the index that lead to none of the files."""
     names = {file.name for file in memories}
     for number, line in enumerate(index.text.split("\n"), 1):
         link = _LINK.fullmatch(line.strip())

@@ -155,12 +155,7 @@ def plan_import(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
 def carry_out(
     workspace: Workspace, plan: ImportPlan, *, dry_run: bool = False, allow_secret: bool = False
 ) -> list[Written]:
-    """Write the new entries of a plan, each file in one revision, or in one for each ``MOST_AT_ONCE`` entries.
-
-    Raises what ``Workspace.write`` raises; a file that changed since the plan is refused (``StaleError``). The first
-    part of each file is tried before any is written; with ``dry_run`` nothing is written. Raises ``EditError``
-    (``secret``) where the root refuses secrets; ``allow_secret`` is a person's yes.
-    """
+    """Write the new entries of a plan, each file in one revision, or in one for each ``MOST_AT_ONCE`` entries."""
     secret = [each for each in plan.entries if each.outcome == "new" and each.holds_secret]
     if secret and refuses_secret(workspace.config, allow_secret):
         raise EditError(

@@ -177,11 +177,7 @@ class RaceOutcome(NamedTuple):
 
 
 def race(trial: Trial, guard: GuardName, where: str) -> RaceOutcome:
-    """Run a race on a new store of the kind ``where``: ``files``, ``sqlite:///…`` or ``postgresql://…``.
-
-    Raises ``ConfigError`` (``bad_store``), ``StoreError`` (``not_empty``, ``not_available``,
-    ``missing_extra``), and what a process failed with.
-    """
+    """Run a race on a new store of the kind ``where``: ``files``, ``sqlite:///…`` or ``postgresql://…``."""
     refuse_no_store(where)
     history = RaceHistory()
     with _place(where, trial) as (root, inside), closing(_opened(root, inside)) as store:
@@ -305,10 +301,7 @@ def _run(trial: Trial, guard: GuardName, root: str, where: str, number: int) -> 
 
 @contextmanager
 def _place(where: str, trial: Trial) -> Iterator[tuple[str, str]]:
-    """A new root with the profiles of a trial, and where its store is. All is removed in the end.
-
-    A store that is one file must not exist, and another must hold no entities.
-    """
+    """A new root with the profiles of a trial, and where its store is. All is removed in the end."""
     with tempfile.TemporaryDirectory(prefix="catmem-simulation-") as root:
         (profiles := Path(root, "profiles")).mkdir()
         Path(root, "catmem.yaml").write_text("version: 1\n", encoding="utf-8")

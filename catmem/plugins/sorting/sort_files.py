@@ -138,10 +138,7 @@ class SortPlan:
         return tuple(lines)
 
     def chosen(self, read: ReadList) -> tuple[SortLine, ...]:
-        """The lines that a list chooses.
-
-        Raises ``ConfigError`` (``bad_list``), and ``ChangedMeanwhileError`` for a list of another version.
-        """
+        """The lines that a list chooses."""
         is_other = read.name not in {None, self.name, printable(self.name)}
         if read.digest not in {None, self.document.digest} or (is_other and self.entity):
             raise self._of_another(read, is_other=is_other)
@@ -183,11 +180,7 @@ class SortedEntries(NamedTuple):
 def plan_sort(
     workspace: Root, name: str | None = None, target: str | None = None, *, file: str | Path | None = None
 ) -> SortPlan:
-    """Read the file of a profile, or ``file``, and propose categories.
-
-    Without a ``target`` it is the first file of the profile that has entries without a category. Raises
-    ``ConfigError``, ``UnknownNameError`` and ``UnreadableError``.
-    """
+    """Read the file of a profile, or ``file``, and propose categories."""
     entity: str | None
     workspace = _now(workspace)
     if file is not None:
@@ -233,12 +226,7 @@ def apply_sort(
     dry_run: bool = False,
     expected: str | None = None,
 ) -> FileChange:
-    """Write what the lines choose, as one revision; new categories are declared in ``catmem.yaml``.
-
-    ``expected`` is the revision that the plan was made of, if that has to be the newest. Raises ``EditError``
-    (``not_possible``), ``ConfigError`` (``declare_by_hand``), and as ``write_file``; file and configuration are then as
-    they were.
-    """
+    """Write what the lines choose, as one revision; new categories are declared in ``catmem.yaml``."""
     guesses = {line.number: {line.choice, *line.likely[:1]} for line in plan.lines}
     changed = [line.entry.id for line in lines if line.choice not in {*guesses[line.number], SPLIT}]
     workspace, parted = _now(plan.workspace), plan.proposer.parted

@@ -108,10 +108,7 @@ class Guesser:
                 self._learned[category][term] *= rare
 
     def guess(self, text: str) -> Guess:
-        """The categories that share a word with the text, the likeliest first.
-
-        The first is sure if those are far behind that other specialists read, or without specialists all.
-        """
+        """The categories that share a word with the text, the likeliest first."""
         scores: defaultdict[str, float] = defaultdict(float)
         said = terms(text)
         held = {each: self._worth.get(each, {}) for each in said & _usual_phrases()}
@@ -376,10 +373,7 @@ _SENTENCES = re.compile(r"(?<=[^\s.][.!?])(?<!e\.g\.)(?<!i\.e\.)(?<!\b(?:Dr|Mr|M
 
 
 def parts_of(body: str) -> list[str]:
-    """The parts of a text that may be facts of their own: its paragraphs, else its list items, else its sentences.
-
-    Nothing but blanks stands between two parts. A text with a code fence has one.
-    """
+    """The parts of a text that may be facts of their own: its paragraphs, else its list items, else its sentences."""
     if "```" in body or "~~~" in body:
         return [body]
     for between in (_PARAGRAPHS, _ITEMS, _SENTENCES):

@@ -208,10 +208,7 @@ class Checker:
         return tuple(made.get(line.number, replace(line, choice=STAYS)) for line in self._lines)
 
     def proposed(self, read: ReadList) -> tuple[SortLine, ...]:
-        """The lines with what a model's answer proposes for each that it was asked about: categories that there are.
-
-        Raises ``ConfigError`` (``bad_answer``).
-        """
+        """The lines with what a model's answer proposes for each that it was asked about: categories that there are."""
         asked = [line for line in self._lines if not line.private]
         made, faults = self._matched(read, asked)
         known = {*self._titles, STAYS}

@@ -53,10 +53,7 @@ def _kept(plan: SortPlan, path: Path) -> Iterator[None]:
 
 
 def _edit(call: Call, plan: SortPlan) -> bool:
-    """Sort by a list in an editor, which opens again until the list is right, emptied, or left as it was.
-
-    ``False`` if nothing is to be written: the list was emptied, or not saved the first time.
-    """
+    """Sort by a list in an editor, which opens again until the list is right, emptied, or left as it was."""
     text: str | None = plan.to_text()
     path = _temporary(str(text))
     made = path.stat().st_mtime_ns

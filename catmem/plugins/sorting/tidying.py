@@ -295,11 +295,7 @@ class TidyList(NamedTuple):
 
 
 def list_tidy(workspace: Root, name: str | None = None) -> TidyList:
-    """What could be tidier in the files of the profile ``name``, else of all. Nothing is written.
-
-    All files are read in any case, since a copy is looked at where it comes from. Raises ``ConfigError``,
-    ``UnknownNameError``, and ``UnreadableError`` if the folder of profiles cannot be listed.
-    """
+    """What could be tidier in the files of the profile ``name``, else of all. Nothing is written."""
     refuse_no_root(workspace.config)
     if name is not None:
         workspace.profile(name)
@@ -330,10 +326,7 @@ class ProposedTidying(NamedTuple):
 
 
 def propose_tidy(workspace: Root, found: Sequence[Suggestion]) -> list[ProposedTidying]:
-    """Have every suggestion that has operations wait as a proposal; no file changes.
-
-    One that was rejected, or waits already, is not proposed again: so it may run every night.
-    """
+    """Have every suggestion that has operations wait as a proposal; no file changes."""
     proposed = []
     for each in found:
         owner, target = parts_of(each.entity)

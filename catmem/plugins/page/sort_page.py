@@ -73,7 +73,7 @@ def sort(sent: SentForm) -> Redirect:
     for line in plan.lines:  # by its id: on what is there now, an entry may have another number
         numbers = given[line.entry.id]
         choice = _given(sent, numbers.pop(0)) if numbers else STAYS
-        rows.append(ListRow(f"entry {line.number}", line.number, choice, {}, None))
+        rows.append(ListRow(f"entry {line.number}", line.number, choice, None))
     made = apply_sort(plan, plan.chosen(ReadList(rows)), expected=sent.seen)
     return Redirect(with_query(sent.back, page=None), [(sent.named, made.revision)])
 

@@ -63,7 +63,7 @@ def sort_document(
     """
     kept = [line for line in lines if line.choice not in {DROP, SECRET}]
     planned = tuple(_planned(line) for line in kept)
-    if all(line.choice == STAYS and not line.part and not line.tags for line in lines):
+    if all(line.choice == STAYS and not line.part for line in lines):
         return Migration(document.text, document.text, planned, None)
     read = titled(document)
     made: list[list[Version]] = [[] for entry in read.entries if entry.category == UNCATEGORIZED]
@@ -74,15 +74,12 @@ def sort_document(
 
 
 def _planned(line: SortLine) -> PlannedEntry:
-    tags = {**line.entry.tags, **line.tags}
-    return PlannedEntry(line.entry, line.line, category_of(line), line.text, tags, "tags" if line.tags else "", "")
+    return PlannedEntry(line.entry, line.line, category_of(line), line.text, line.entry.tags, "", "")
 
 
 def _version(line: SortLine) -> Version:
-    entry = line.entry
-    tags = {**entry.tags, **line.tags}
-    same = not line.tags and not line.part
-    text = entry.text if same else tag_blocks.write(tags, line.text)
+    tags = line.entry.tags
+    text = tag_blocks.write(tags, line.text) if line.part else line.entry.text
     return Version(category_of(line), line.text, tags, text)
 
 

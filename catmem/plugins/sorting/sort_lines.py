@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise
 from math import log, sqrt
@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from catmem.config.config import Config
 from catmem.config.labels import LabelVocabulary, read_labels
-from catmem.model.document import Document, Entry, TagValue
+from catmem.model.document import Document, Entry
 from catmem.names import DROP, SECRET, SPLIT, STAYS, UNCATEGORIZED
 from catmem.search.query import DEFAULT, FUNCTION_WORDS, fold, language_of, stem
 from catmem.threats import SECRETS, Threat, scan
@@ -235,7 +235,7 @@ class SortLine:
 
     ``number`` counts the entries without a category from 1. ``choice`` is a category, ``+`` and the name of a new one,
     or one of ``ACTIONS``; a category that is not ``sure`` is a guess. ``likely`` are the nearest categories, the best
-    first, ``tags`` those that it is to get, ``marks`` what a person should know. ``text`` is its body.
+    first, ``marks`` what a person should know. ``text`` is its body.
     """
 
     entry: Entry
@@ -245,7 +245,6 @@ class SortLine:
     choice: str
     likely: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
-    tags: Mapping[str, TagValue] = field(default_factory=dict)
     part: int = 0
     sure: bool = False
     """Whether its category is taken without a look: a label names it, or its words are far ahead of others."""

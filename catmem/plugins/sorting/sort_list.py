@@ -10,14 +10,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from catmem.config.config import Config
-from catmem.config.json_schema import known_tags, nearest, tag_faults
+from catmem.config.json_schema import nearest
 from catmem.errors import ConfigError
 from catmem.names import SECRET, SPLIT, STAYS, slugify
 from catmem.plugins.sorting.sort_lines import ACTIONS, Described, SortLine, in_one_line, parts_of
-from catmem.syntax import tags as tag_blocks
 from catmem.text import counted, few, printable
 from catmem.threats import scan
 
@@ -33,7 +32,6 @@ _MORE = re.compile(r"[ \t]*\|(.*)")
 _ANSWERED = re.compile(r"[ \t]*(?:[-*][ \t]+)?([0-9]{1,9})[.:)]?[ \t]+([^|]*)(?:\|.*)?")
 _FENCED = re.compile(r"^[ \t]*```[^\n]*\n(.*?)^[ \t]*```", re.MULTILINE | re.DOTALL)
 _CODE = re.compile(r"^[ \t]*(```|~~~)[^\n]*\n(.*?)(?:^[ \t]*\1[^\n]*$|\Z)", re.MULTILINE | re.DOTALL)
-_TAGGED = re.compile(r"(.*?)\s*(\[.*\])", re.DOTALL)
 
 
 class ListRow(NamedTuple):
@@ -42,7 +40,6 @@ class ListRow(NamedTuple):
     at: str
     number: int
     choice: str
-    tags: Mapping[str, Any]
     shown: str | None
 
 
@@ -99,7 +96,7 @@ def as_text(lines: Sequence[SortLine], name: str, digest: str, categories: Mappi
     text += [
         "",
         *(printable(f"#   {slug}: {_described(each, every)}") for slug, each in categories.items()),
-        "#   +NAME: a new category. Tags: CATEGORY [expires: 2027-01-31]",
+        "#   +NAME: a new category",
         *(f"#   {action}: {said}" for action, said in ACTIONS.items()),
     ]
     return "\n".join([*text, ""])
@@ -127,8 +124,7 @@ def _few(readers: Sequence[str], every: int) -> str:
 
 
 def _written(line: SortLine) -> str:
-    choice = line.choice if line.sure or line.choice in ACTIONS else f"{line.choice} ?"
-    return f"{choice} {tag_blocks.write_block(dict(line.tags))}" if line.tags else choice
+    return line.choice if line.sure or line.choice in ACTIONS else f"{line.choice} ?"
 
 
 def question(lines: Iterable[SortLine], categories: Mapping[str, Described]) -> str:
@@ -155,8 +151,7 @@ def read_list(text: str) -> ReadList:
             head = _HEAD.fullmatch(line)
             name, digest = head.groups() if head else (name, digest)
         elif found := _LINE.fullmatch(line):
-            choice, tags = _tagged(found[2].strip())
-            row = ListRow(f"line {at}", int(found[1]), choice.removesuffix("?").rstrip(), tags, None)
+            row = ListRow(f"line {at}", int(found[1]), found[2].strip().removesuffix("?").rstrip(), None)
             rows.append((row, (found[3] or "").split()))
         elif rows and rows[-1][1] and (found := _MORE.fullmatch(line)):
             rows[-1][1].extend(found[1].split())
@@ -170,18 +165,9 @@ def read_proposals(text: str) -> ReadList:
     fenced = _FENCED.findall(text)
     lines = (fenced[0] if len(fenced) == 1 else text).splitlines()
     found = [(at, row) for at, line in enumerate(lines, 1) if (row := _ANSWERED.fullmatch(line))]
-    rows = [ListRow(f"line {at} of the answer", int(row[1]), row[2].strip(" \t`*"), {}, None) for at, row in found]
+    rows = [ListRow(f"line {at} of the answer", int(row[1]), row[2].strip(" \t`*"), None) for at, row in found]
     faults = [] if rows else [("the answer", f"has no line with a number and a category: {beginning(text)!r}")]
     return ReadList(rows, None, faults)
-
-
-def _tagged(words: str) -> tuple[str, dict[str, Any]]:
-    """What stands in front of the bar: a choice, and tags behind it."""
-    found = _TAGGED.fullmatch(words)
-    pairs = tag_blocks.read(found[2])[0] if found else []
-    if not found or not pairs:
-        return words, {}
-    return found[1], {key: value if isinstance(value, str) else list(value) for key, value in pairs}
 
 
 # --- checking ------------------------------------------------------------------------------------------------------
@@ -255,24 +241,17 @@ class Checker:
             else:
                 at[number], line = row.at, known[number]
                 free[shown(line)].pop(number)
-                made[number] = replace(line, choice=self._choice(row.choice), tags=dict(row.tags))
-                fault = self._fault(row.choice, row.tags, line)
+                made[number] = replace(line, choice=self._choice(row.choice))
+                fault = self._fault(row.choice, line)
             faults += [(row.at, fault)] if fault else []
         return made, faults
 
-    def _fault(self, choice: str, tags: Mapping[str, Any], line: SortLine) -> str | None:
-        """What is wrong with a choice or its tags."""
+    def _fault(self, choice: str, line: SortLine) -> str | None:
+        """What is wrong with a choice."""
         if choice == SPLIT and len(parts_of(line.text)) == 1:
             return f"entry {line.number} has one part; cut it by hand, with a § line between"
-        if choice in ACTIONS and choice != STAYS:
-            return f"{choice} takes no tags" if tags else None
-        schemas = self._config.tag_schemas
-        faults = [f"there is no tag {tag}" for tag in tags if tag not in known_tags(schemas)]
-        faults += [f"the entry has a tag {tag} already" for tag in tags if tag in line.entry.tags]
-        faults += [f"the tag {tag} {said}" for tag, said in tag_faults(dict(tags), schemas)]
-        return next(iter(faults), None) or (None if choice == STAYS else self._fault_of_name(choice))
-
-    def _fault_of_name(self, choice: str) -> str | None:
+        if choice in ACTIONS:
+            return None
         name = choice.removeprefix("+").strip()
         slug = slugify(name)
         if not slug or len(name) > _LONGEST_NAME or "\n" in name or scan(name):

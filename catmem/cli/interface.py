@@ -333,8 +333,6 @@ def _parameter(each: Parameter) -> click.Parameter:
         more |= {"type": _type(each), "multiple": (each.many and once is None) or param.tags, "nargs": once or 1}
     if each.name == "form":
         more |= {"is_eager": True, "callback": remember_format, "show_default": True}
-    if param.bare is not None:
-        more |= {"is_flag": False, "flag_value": param.bare}
     return click.Option([*each.options, each.name], required=each.required, help=param.help, **more)
 
 

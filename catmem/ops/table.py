@@ -71,8 +71,6 @@ class P(NamedTuple):
     path: bool = False
     """The name of a file, and not of a folder; of a ``folder`` it is the other way round."""
     folder: bool = False
-    bare: str | None = None
-    """The value of the option without one."""
     words_at_once: int | None = None
     """How many words the option takes."""
     minimum: int | None = None

@@ -9,22 +9,11 @@ from contextlib import suppress
 from tempfile import TemporaryFile
 
 from catmem.errors import ConfigError, errors_at
-from catmem.ops.table import UsageError
 from catmem.text import decode
 
-VARIABLE = "CATMEM_ASK"
-"""The environment variable with the command of a bare ``--ask``. No file of a root names one: others may write it."""
 _LONGEST = 600
 """Seconds that a command may take."""
 _HINT = "Nothing was written. The command gets the prompt on standard input, and prints the answer."
-
-
-def command_of(given: str) -> str:
-    """The command that was given, or that the environment names. Raises ``UsageError`` if there is none."""
-    command = given.strip() or os.environ.get(VARIABLE, "").strip()
-    if not command:
-        raise UsageError(f"Name a command, such as --ask 'llm -m MODEL', or set {VARIABLE}.")
-    return command
 
 
 def answer_of(command: str, prompt: str) -> str:

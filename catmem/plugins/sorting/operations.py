@@ -15,7 +15,7 @@ from catmem.jsonable import jsonable
 from catmem.names import parts_of
 from catmem.ops.shared import DryRun, OneFile
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
-from catmem.plugins.sorting.asking import answer_of, command_of
+from catmem.plugins.sorting.asking import answer_of
 from catmem.plugins.sorting.sort_files import SortPlan, apply_sort, plan_sort, unsorted_elsewhere
 from catmem.plugins.sorting.sort_lines import LABELLED, SortLine
 from catmem.plugins.sorting.sort_list import question, read_list, read_proposals
@@ -46,7 +46,7 @@ class SortedFile:
         "catmem sort notes.md > list.txt",
         "catmem sort notes.md --read list.txt",
     ),
-    apart={"to_read": "given yes unsure", "file": "profile target"},
+    apart={"to_read": "command yes unsure", "file": "profile target"},
 )
 def sort(
     call: Call,
@@ -57,15 +57,9 @@ def sort(
     to_read: Annotated[
         str | None, P("Sort as an edited list says; - for standard input.", "--read", metavar="LIST")
     ] = None,
-    given: Annotated[
+    command: Annotated[
         str | None,
-        P(
-            "Let a model guess: this shell command gets the list and prints its answer. Without CMD: that of "
-            "CATMEM_ASK.",
-            "--ask",
-            metavar="[CMD]",
-            bare="",
-        ),
+        P("Let a model guess: this shell command gets the list and prints its answer.", "--ask", metavar="CMD"),
     ] = None,
     yes: Annotated[bool, P("Take what is sure; all else stays, and what would be removed.")] = False,
     unsure: Annotated[
@@ -85,7 +79,6 @@ def sort(
     """
     if call.for_program and not (yes or unsure or to_read):
         raise UsageError("The list is text. --format json goes with --yes, --unsure or --read.")
-    command = None if given is None else command_of(given)
     workspace = call.root
     plan = plan_sort(workspace, profile or (None if file else _only_profile(workspace)), target, file=file)
     if not plan.lines and not call.for_program:
@@ -114,8 +107,8 @@ def sort(
     else:
         call.show(next(plans))
     for other in [] if in_turn else others:
-        command = "catmem sort -p {} -t {}".format(*parts_of(other))
-        call.tell(f"{other} has entries without a category too: {command}{call.root_words}")
+        name, their = parts_of(other)
+        call.tell(f"{other} has entries without a category too: catmem sort -p {name} -t {their}{call.root_words}")
     return Outcome(None, said)
 
 

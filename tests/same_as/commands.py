@@ -331,7 +331,7 @@ hook --by-agent --root . < "{\\"hook_event_name\\": \\"SubagentStart\\", \\"agen
 hook --config claude -p neo
 sync -p neo --to copilot --project ../home --dry-run --as-of 2026-11-21
 sync -p neo --to openclaw --workspace ../home --root . --format json
-sync --check --status
+sync --dry-run --status
 sync --again
 sync --print-agent neo
 sync --remove --all

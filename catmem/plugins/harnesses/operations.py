@@ -101,8 +101,7 @@ class SyncDone:
         "catmem sync trinity-claude-agent --remove",
     ),
     apart={
-        "to": "names check status remove print_agent",
-        "check": "status remove print_agent",
+        "to": "names status remove print_agent",
         "status": "remove print_agent",
         "remove": "print_agent",
         "everybody": "names",
@@ -121,7 +120,6 @@ def sync(
         str | None, P("With --to: the project of the file. By default it is your own, for all projects.", metavar="DIR")
     ] = None,
     workspace: Annotated[str | None, P("With --to openclaw: the workspace of the agent.", metavar="DIR")] = None,
-    check: Annotated[bool, P("Write nothing; exit status 1 if there is something to do, 3 as below.")] = False,
     status: Annotated[bool, P("Write nothing; list the files, how they stand, and when a change counts.")] = False,
     remove: Annotated[bool, P("Take out what catmem wrote, and nothing else.")] = False,
     again: Annotated[bool, P("Write over what was changed in a block, and put back one that was taken out.")] = False,
@@ -147,14 +145,12 @@ def sync(
     root, chosen = call.root, tuple(names)
     if to is not None:
         root, chosen = _declare(call, to)
-    asked = SyncAsked(as_of, dry_run or check or status, again)
+    asked = SyncAsked(as_of, dry_run or status, again)
     done = remove_blocks(root, chosen, asked) if remove else sync_files(root, chosen_syncs(root.config, chosen), asked)
     if not (done or call.for_program):
         call.tell("catmem.yaml declares no sync. Declare one: catmem sync --profile NAME --to HARNESS")
-    what = "status" if status else "plan" if dry_run or check else "done"
+    what = "status" if status else "plan" if dry_run else "done"
     worst = max([each.exit_status for each in done], default=0)
-    if check and any(each.changes for each in done):
-        worst = max(worst, 1)
     if dry_run and not call.for_program:
         call.tell("Nothing was written.")
     elif remove and any(each.name in root.config.sync for each in done):

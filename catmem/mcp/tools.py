@@ -106,9 +106,7 @@ def tools_of(workspace: Workspace, profile: str) -> list[Tool]:
     return [
         _tool(row, offer, rights[0], waits=waits)
         for row, offer in _rows().values()
-        if row.people is None
-        and (row.tier_1 is None or rights[0].unbounded)
-        and may.get(row.action, rights[0].unbounded or not offer.writes)
+        if (row.tier_1 is None or rights[0].unbounded) and may.get(row.action, rights[0].unbounded or not offer.writes)
     ]
 
 

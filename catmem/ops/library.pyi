@@ -66,22 +66,6 @@ def ask(
 @overload
 def ask(
     root: Workspace,
-    operation: Literal["lint"],
-    actor: str | None = ...,
-    /,
-    *,
-    paths: list[str] | None = ...,
-    fix: bool | None = ...,
-    unsafe_fixes: bool | None = ...,
-    diff: bool | None = ...,
-    select: list[str] | None = ...,
-    ignore: list[str] | None = ...,
-    min_severity: Literal["error", "warning", "hint"] | None = ...,
-    as_of: date | None = ...,
-) -> Any: ...
-@overload
-def ask(
-    root: Workspace,
     operation: Literal["log"],
     actor: str | None = ...,
     /,
@@ -252,17 +236,6 @@ def ask(
     resolve: Literal["target", "source"] | None = ...,
     interactive: bool | None = ...,
     replace_cloned: bool | None = ...,
-    as_of: date | None = ...,
-) -> Any: ...
-@overload
-def ask(
-    root: Workspace,
-    operation: Literal["status"],
-    actor: str | None = ...,
-    /,
-    *,
-    adopt: bool | None = ...,
-    check: bool | None = ...,
     as_of: date | None = ...,
 ) -> Any: ...
 @overload

@@ -5,28 +5,17 @@ from typing import Annotated
 
 from catmem.config.profile import refuse_no_root
 from catmem.ops.shared import AsOf, ExternalChange
-from catmem.ops.table import Call, Http, Option, Outcome, P, operation
+from catmem.ops.table import Call, Outcome, P, operation
 from catmem.store.contract import EXTERNAL
 from catmem.workspace.reports import AccessExplanation, explain, read_access, read_stats
 
 
-@operation(
-    "status",
-    examples=("catmem status", "catmem status --adopt", "catmem status --check --format json"),
-    people=("ask what is next", "It tells of everybody's files."),
-    http=Http(
-        "GET",
-        "/status",
-        "What is next for a person",
-        "In the order in which it is best done. For a person.",
-        "NextSteps",
-    ),
-)
+@operation("status", examples=("catmem status", "catmem status --adopt", "catmem status --check --format json"))
 def status(
     call: Call,
     *,
-    adopt: Annotated[bool, Option("Show what other programs changed, and take it into the history.")] = False,
-    check: Annotated[bool, Option("Exit status 1 if anything is on the list.")] = False,
+    adopt: Annotated[bool, P("Show what other programs changed, and take it into the history.")] = False,
+    check: Annotated[bool, P("Exit status 1 if anything is on the list.")] = False,
     as_of: AsOf = None,
 ) -> Outcome:
     """Print what is next, in the order in which you best do it, each line with its command.
@@ -41,8 +30,6 @@ def status(
     from catmem.workspace.overview import next_steps
 
     found = next_steps(call.root, as_of)
-    if call.interface == "http":
-        return Outcome(found, more={"unreadable": found.unreadable})
     adopted = _adopt(call, found.overview.outside) if adopt else []
     if adopted:
         found = next_steps(call.root, as_of)

@@ -203,8 +203,8 @@ class Tool(NamedTuple):
 class OperationRow(NamedTuple):
     """A row: what a caller can do, at which interfaces.
 
-    An agent asks of its own memory, one of tier 1 of that of all; see ``P.whose``. ``people`` says what no profile may
-    do here, and why; ``tier_1`` what only one of tier 1 may, but to a declared entity that it reads.
+    An agent asks of its own memory, one of tier 1 of that of all; see ``P.whose``. ``tier_1`` says what only one of
+    tier 1 may do here, but to a declared entity that it reads. A row of the command line alone is for people.
     """
 
     name: str
@@ -213,7 +213,6 @@ class OperationRow(NamedTuple):
     examples: Sequence[str] = ()
     """Command lines. A row without any is no command."""
     opens: Opens = "store"
-    people: tuple[str, str] | None = None
     tier_1: str | None = None
     records: bool = False
     """It refuses what is not the caller's itself, so that the audit log has it."""
@@ -499,9 +498,6 @@ def import_rows(name: str, module: str) -> None:
 def call(asked: Call, values: Mapping[str, Any]) -> Outcome:
     """Do what is asked: decide who may, fill in the caller and defaults, and run. Every interface calls this."""
     row = asked.operation
-    if row.people is not None and asked.actor is not None:
-        verb, why = row.people
-        raise ForbiddenError(f"{asked.actor} may not {verb}", hint=why)
     if asked.actor is not None and row.command and row.http is None and row.tool is None:
         raise ForbiddenError(f"{asked.actor} may not call {row.name}", hint="It is for the command line.")
     takes = {each.name for each in row.at(asked.interface)}

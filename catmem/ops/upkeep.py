@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from shutil import which
@@ -15,7 +14,7 @@ from catmem.jsonable import jsonable
 from catmem.linting.root_lint import Linter
 from catmem.linting.rule import LintResult, Severity, all_rules, rank, unknown_rule
 from catmem.ops.shared import AsOf, DryRun, EntityArgument
-from catmem.ops.table import DAMAGE, FINDINGS, STREAMED, Call, Http, Option, Outcome, P, UsageError, family, operation
+from catmem.ops.table import DAMAGE, FINDINGS, STREAMED, Call, Outcome, P, UsageError, family, operation
 from catmem.registry import registry
 from catmem.resources import SCHEMA_NAMES, schema_path, schema_text
 from catmem.resources import schema as parsed
@@ -61,27 +60,25 @@ class Linted:
     "lint",
     opens="root",
     examples=("catmem lint", "catmem lint --fix homes/", "catmem lint --select CM2,CM6 --format sarif"),
-    people=("lint", "Lint looks at everything, so it is for a person."),
-    http=Http("GET", "/lint", "What lint finds in the root", "For a person.", "Lint"),
     apart={"diff": "fix form"},
     needs={"unsafe_fixes": "fix diff"},
 )
 def lint(
     call: Call,
     *,
-    paths: Annotated[list[str] | None, Option(argument=True)] = None,
-    fix: Annotated[bool, Option("Apply safe fixes until nothing changes, then say what is left.")] = False,
-    unsafe_fixes: Annotated[bool, Option("With --fix or --diff: apply the fixes too that need a second look.")] = False,
-    diff: Annotated[bool, Option("Write nothing; print what --fix would change; exit 1 if anything.")] = False,
-    select: Annotated[list[str] | None, Option("Only these rules: CM203, or CM2.", metavar="CODES")] = None,
-    ignore: Annotated[list[str] | None, Option("Not these rules.", metavar="CODES")] = None,
+    paths: Annotated[list[str] | None, P(argument=True)] = None,
+    fix: Annotated[bool, P("Apply safe fixes until nothing changes, then say what is left.")] = False,
+    unsafe_fixes: Annotated[bool, P("With --fix or --diff: apply the fixes too that need a second look.")] = False,
+    diff: Annotated[bool, P("Write nothing; print what --fix would change; exit 1 if anything.")] = False,
+    select: Annotated[list[str] | None, P("Only these rules: CM203, or CM2.", metavar="CODES")] = None,
+    ignore: Annotated[list[str] | None, P("Not these rules.", metavar="CODES")] = None,
     form: Annotated[
         Literal["text", "json", "github", "sarif"],
-        Option("For people, for programs, for GitHub's checks, or for code scanners.", "--format"),
+        P("For people, for programs, for GitHub's checks, or for code scanners.", "--format"),
     ] = "text",
     min_severity: Annotated[
         Literal["error", "warning", "hint"] | None,
-        Option("Show nothing milder, and fail for nothing milder; it is counted all the same."),
+        P("Show nothing milder, and fail for nothing milder; it is counted all the same."),
     ] = None,
     as_of: AsOf = None,
 ) -> Outcome:
@@ -93,9 +90,6 @@ def lint(
     Exit status 0 if there are hints at most, 1 with errors or warnings, 2 if the configuration is wrong (all other
     files are looked at too).
     """
-    if call.interface == "http":
-        with closing(Linter.open(call.root.root, as_of=as_of)) as linter:
-            return Outcome(jsonable(Linted(linter, linter.run(), None)))
     chosen: dict[str, Any] = {"as_of": as_of, "paths": paths or ()}
     chosen |= {"select": _codes("--select", select), "ignore": _codes("--ignore", ignore)}
     folder = call.named_root or find_root(".") or "."

@@ -108,7 +108,6 @@ of_http = st.one_of(
     st.tuples(st.just("GET"), st.just("/mem/branches"), queries, st.none()),
     st.tuples(st.just("GET"), st.sampled_from(["/prompt/neo", "/prompt/other", "/prompt/x"]), st.fixed_dictionaries(
         {}, optional={"from": st.sampled_from(["neo", "other", "x"]), "categories": names, "budget": st.just("90")}), st.none()),
-    st.tuples(st.just("GET"), st.sampled_from(["/lint", "/status"]), st.just({}), st.none()),
     st.tuples(st.just("POST"), st.just("/mem/merge"), st.just({}), st.fixed_dictionaries(
         {"entity_id": entities}, optional={"branches": st.just(["1a"]), "precedence": st.just("both")})),
     st.tuples(st.just("POST"), st.just("/seed"), st.just({}), st.fixed_dictionaries(

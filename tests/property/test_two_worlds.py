@@ -97,7 +97,7 @@ reads = st.fixed_dictionaries(
 )
 PATHS = [
     "/", "/page/queue", "/page/neo/user", "/metrics", "/openapi.json", "/readyz", "/healthz", "/prompt/neo", "/prompt/boss",
-    "/lint", "/status", "/mem/branches?entity_id=neo", "/page/search?q=safe", "/mem/nothing",
+    "/mem/branches?entity_id=neo", "/page/search?q=safe", "/mem/nothing",
 ]  # fmt: skip
 NOTHING = st.just({})
 of_http = st.one_of(

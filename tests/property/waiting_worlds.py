@@ -92,7 +92,7 @@ class Calls:
         where = pick(["/mem/head", "/mem/read", "/mem/log", "/mem/branches"])
         asked = {"entity_id": pick(["neo/user", "neo/memory", "boss/user", "nobody"])}
         asked |= {"revision": self.base()} if where == "/mem/read" and pick([True, False]) else {}
-        plain = pick(["/prompt/neo", "/mem/branches", "/lint", "/status", "/metrics", "/page/queue", "/openapi.json"])
+        plain = pick(["/prompt/neo", "/mem/branches", "/metrics", "/page/queue", "/openapi.json"])
         return "http", pick(
             [
                 ("POST", "/mem/write", {}, body),

@@ -123,10 +123,6 @@ neo POST /seed {"source": "orchestrator"}
 boss POST /seed {"source": "orchestrator", "targets": ["neo"]}
 anna POST /seed {"source": "orchestrator", "resolve": "both"}
 anna POST /seed {"source": "neo"}
-neo GET /lint
-anna GET /lint
-neo GET /status
-anna GET /status
 neo GET /mem/changes?entity=neo
 nobody GET /mem/changes
 neo POST /mem/changes {}
@@ -142,8 +138,6 @@ anna GET /mem/log?entity_id=neo/user
 anna GET /mem/branches
 anna GET /mem/proposals
 anna GET /prompt/neo [Accept: application/json]
-anna GET /lint
-anna GET /status
 anna GET /readyz
 """
 PAGES = """

@@ -51,8 +51,6 @@ ASKED = {
     "/mem/changes?since=neo@0": "Changes",
     "/mem/branches": "Branches",
     "/prompt/neo": "Prompt",
-    "/lint": "Lint",
-    "/status": "NextSteps",
     "/healthz": "Status",
     "/readyz": "Status",
 }

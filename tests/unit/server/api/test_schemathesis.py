@@ -67,6 +67,6 @@ def test_the_api_does_what_its_document_says(served):
     # The requests came through the door: what was looked at answers, and what is written is at least understood.
     assert all(
         200 in told[f"GET {path}"]
-        for path in ("/mem/head", "/mem/read", "/mem/log", "/mem/changes", "/prompt/{profile}", "/lint", "/status")
+        for path in ("/mem/head", "/mem/read", "/mem/log", "/mem/changes", "/prompt/{profile}")
     )
     assert all(statuses & {200, 404, 409, 422} for statuses in told.values())

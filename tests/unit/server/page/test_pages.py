@@ -12,6 +12,7 @@ from catmem.model.document import parse
 from catmem.plugins.page.profiles_page import SCREENS
 from catmem.plugins.page.site import VIEWS
 from catmem.workspace import overview
+from catmem.workspace.overview import next_steps
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.together import together
@@ -112,14 +113,14 @@ def test_nothing_else_of_the_package_is_served(client, address):
 # --- what each shows ------------------------------------------------------------------------------------------------
 
 
-def test_the_overview_has_what_is_next_as_the_command_and_the_api_have_it(client, workspace):
+def test_the_overview_has_what_is_next_as_the_command_has_it(client, workspace):
     workspace.add("pupil", "Learned by the pupil.", category="talk")
     text = page(client, "/").text
     assert "3 profiles, 10 entries" in text
     assert "neo 6 of 7" in text
     html = client.get("/").text
     lines = re.findall(r'<li class="line"><a href="([^"]+)">([^<]+)</a></li>', html)
-    assert [says for _, says in lines] == [each["what"] for each in client.get("/status").json()["next"]]
+    assert [says for _, says in lines] == [each.what for each in next_steps(workspace).steps]
     assert {says: address for address, says in lines} == {
         "1 entry with a secret or hostile text": "/page/lint",
         "1 category that no specialist reads (vault)": "/page/access#orphans",

@@ -1,10 +1,10 @@
-"""The audit log, asked and counted: what was done to which entity, by whom, and how it ended."""
+"""The audit log, asked, and counted for metrics: what was done to which entity, by whom, and how it ended."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, deque
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -176,56 +176,27 @@ _LONGEST_SECONDS = 1e6
 class Counts:
     """The numbers behind ``mem_write_total`` and its kin."""
 
-    def __init__(self, lines: Iterable[AuditLine] = ()) -> None:
-        """The counts of some lines, to begin with."""
+    def __init__(self) -> None:
+        """Nothing is counted yet."""
         self.writes: Counter[tuple[str, str, str]] = Counter()
-        self.conflicts: Counter[tuple[str, str]] = Counter()
         self.refused: Counter[tuple[str, str]] = Counter()
         self.branches: Counter[str] = Counter()
         # Writes on an older text than the head that took nothing from it: refused, kept as a branch, or merged.
         self.prevented: Counter[str] = Counter()
-        self.reasons: Counter[str] = Counter()
-        self.heads: dict[str, int] = {}
         self.groups = [0] * (len(BOUNDS) + 1)
         """How many operations took ``BOUNDS[n]`` seconds at most; the last group has no bound."""
         self.seconds = 0.0
-        for line in lines:
-            self.add(line)
 
     def add(self, line: AuditLine) -> None:
         """Count one operation."""
         entity = line.entity_id
         self.writes[entity, line.agent, line.status] += 1
         if line.reason is not None:
-            self.reasons[line.reason] += 1
             self.refused[entity, line.reason] += 1
-            if line.reason in CONFLICTS:
-                self.conflicts[entity, line.reason] += 1
         if line.op != "merge" and line.status in _PREVENTED:
             self.prevented[entity] += 1
         if line.status == "branch":
             self.branches[entity] += 1
-        if line.head_rev is not None:
-            self.heads[entity] = line.head_rev
         if line.seconds is not None and 0 <= line.seconds <= _LONGEST_SECONDS:
             self.groups[bisect_left(BOUNDS, line.seconds)] += 1
             self.seconds += line.seconds
-
-    def __json__(self) -> dict[str, Any]:
-        """The counts as JSON-ready data, in the order of names."""
-        entities, agents, statuses = Counter[str](), Counter[str](), Counter[str]()
-        for names, number in self.writes.items():
-            for counter, name in zip((entities, agents, statuses), names, strict=True):
-                counter[name] += number
-        by = {"by_status": statuses, "by_reason": self.reasons, "by_agent": agents, "by_entity": entities}
-        of = {"branches": self.branches, "prevented": self.prevented, "heads": self.heads}
-        return {
-            "operations": sum(statuses.values()),
-            **{name: dict(sorted(each.items())) for name, each in by.items()},
-            "conflicts": [
-                {"entity_id": entity, "reason": reason, "operations": number}
-                for (entity, reason), number in sorted(self.conflicts.items())
-            ],
-            **{name: dict(sorted(each.items())) for name, each in of.items()},
-            "latency": {"operations": sum(self.groups), "seconds": round(self.seconds, 6)},
-        }

@@ -148,15 +148,15 @@ FORMAT_HELP = "Output for people, or for programs (fields: docs/cli.md)."
 
 def command_of(name: str) -> click.Command:
     """The command of a row, or of a family of rows."""
-    held = [command(each) for each in OPERATIONS.values() if each.name.startswith(f"{name} ")]
     if name not in FAMILIES:
-        return command(OPERATIONS[name], held)
+        return command(OPERATIONS[name])
     said, examples = FAMILIES[name]
+    held = [command(each) for each in OPERATIONS.values() if each.name.startswith(f"{name} ")]
     return Group(name, help=said, examples=examples, commands=held)
 
 
-def command(row: OperationRow, held: Sequence[click.Command] = ()) -> click.Command:
-    """The command of a row, which may hold others, and then does its own work without one of them."""
+def command(row: OperationRow) -> click.Command:
+    """The command of a row."""
     params = [_parameter(each) for each in row.at("command")]
     if row.rooted:
         root = click.Option(
@@ -172,20 +172,18 @@ def command(row: OperationRow, held: Sequence[click.Command] = ()) -> click.Comm
                 is_eager=True, expose_value=False, callback=remember_format, help=FORMAT_HELP,
             )
         )  # fmt: skip
-    more: dict[str, Any] = {"params": params, "help": row.run.__doc__, "callback": click.pass_context(_callback(row))}
-    if held:
-        how = {"invoke_without_command": True, "subcommand_metavar": "[COMMAND] [ARGS]..."}
-        return Group(row.name, examples=row.examples, commands=held, **how, **more)
-    more["context_settings"] = {"allow_interspersed_args": not row.options_first}
-    return Command(row.name.rpartition(" ")[2], examples=row.examples, **more)
+    return Command(
+        row.name.rpartition(" ")[2],
+        examples=row.examples,
+        params=params,
+        help=row.run.__doc__,
+        callback=click.pass_context(_callback(row)),
+        context_settings={"allow_interspersed_args": not row.options_first},
+    )
 
 
 def _callback(row: OperationRow) -> Callable[..., None]:
     def run(ctx: click.Context, **words: Any) -> None:  # noqa: ANN401 - as the row has them
-        if ctx.invoked_subcommand is not None:
-            if any(ctx.get_parameter_source(name) != ParameterSource.DEFAULT for name in ("root", "form")):
-                raise click.UsageError(f"Options go behind {ctx.invoked_subcommand}.", ctx)
-            return
         given = frozenset(
             name for name in words if ctx.get_parameter_source(name) not in {ParameterSource.DEFAULT, None}
         )

@@ -1,11 +1,10 @@
 """Operations on who may write and what was written: audit, keys, tokens, envelopes."""
 
-from collections.abc import Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from catmem.audit.log_queries import EVERYTHING, Counts, Filter, read_audit, unknown_names
+from catmem.audit.log_queries import EVERYTHING, Filter, read_audit, unknown_names
 from catmem.config.config import Config
 from catmem.config.profile import refuse_no_root
 from catmem.envelopes import agents
@@ -17,8 +16,8 @@ from catmem.files import read_bounded, shown_path
 from catmem.jsonable import jsonable
 from catmem.names import Target
 from catmem.ops.shared import Actor, Owner
-from catmem.ops.table import STREAMED, Call, Outcome, P, UsageError, family, operation
-from catmem.store.audit_log import Damage, Status
+from catmem.ops.table import Call, Outcome, P, UsageError, family, operation
+from catmem.store.audit_log import Status
 from catmem.store.contract import PERSON, OnStale
 from catmem.text import MAX_FILE_BYTES, decode
 from catmem.writing.written import Written, on_adoption
@@ -29,7 +28,6 @@ from catmem.writing.written import Written, on_adoption
     examples=(
         "catmem audit --since 1d",
         "catmem audit --entity trinity/user --status refused",
-        "catmem audit --summary",
     ),
     opens="root",
 )
@@ -46,11 +44,6 @@ def audit(
     ] = None,
     until: Annotated[datetime | None, P("Only before this moment.")] = None,
     limit: Annotated[int | None, P("Only the newest N.", "-n --limit", minimum=1)] = None,
-    summary: Annotated[bool, P("Print how many there are of each kind.")] = False,
-    form: Annotated[
-        Literal["text", "json", "jsonl"],
-        P("Output for people, or for programs (fields: docs/cli.md): one JSON value, or one a line.", "--format"),
-    ] = "text",
 ) -> Outcome:
     """List what was done to the memory files of the root, the newest last: one line an operation, refused ones too.
 
@@ -59,28 +52,17 @@ def audit(
 
     Exit status 1 if a line of the log is damaged; it prints all others.
     """
-    if summary and form == "jsonl":
-        raise UsageError("--summary goes with --format text or json.")
     if since and until and since >= until:
         raise UsageError("--since is not before --until, so nothing can lie between them.")
     wanted = Filter(entity and entity.rstrip("/"), agent, op, status, reason, since, until)
     found = read_audit(call.root, wanted, limit)
-    notes = list(damage_notes(found.damaged))
+    notes = [f"warning: line {each.line} of {each.file} is damaged, so it was passed over" for each in found.damaged]
     if not found.lines:
         notes = [*unknown_names(call.root, wanted), *notes]
-        if form == "text" and not summary:
+        if not call.for_program:
             is_narrow = wanted != EVERYTHING
             notes.insert(0, "No operation was recorded that fits." if is_narrow else "No operation is recorded yet.")
-    ends: dict[str, Any] = {"notes": notes, "status": int(bool(found.damaged))}
-    if not summary:
-        return Outcome(found, STREAMED if form == "jsonl" else None, **ends)
-    counts = Counts(found.lines)
-    return Outcome(counts, more={"damaged": found.damaged}, **ends)
-
-
-def damage_notes(damaged: Iterable[Damage]) -> Iterator[str]:
-    """What people read of damaged lines."""
-    return (f"warning: line {each.line} of {each.file} is damaged, so it was passed over" for each in damaged)
+    return Outcome(found, notes=notes, status=int(bool(found.damaged)))
 
 
 _AgentName = Annotated[str, P(argument=True)]

@@ -68,7 +68,7 @@ def _of_log(meter: Meter) -> Iterator[Metric]:
     counted = meter.log.counts
     # What has a series of 0 from its first write on is seen to rise with its first conflict.
     entities = {entity for entity, _, _ in counted.writes} | {OTHER}
-    conflicts = {(entity, reason): counted.conflicts[entity, reason] for entity in entities for reason in CONFLICTS}
+    conflicts = {(entity, reason): counted.refused[entity, reason] for entity in entities for reason in CONFLICTS}
     said = "Attempts to write, by how they ended."
     yield _counter("mem_write", said, ("entity", "agent", "outcome"), counted.writes)
     yield _counter("mem_conflict", "Writes that met another writer, and were refused.", _BY_REASON, conflicts)

@@ -144,7 +144,7 @@ CASES: dict[str, list[Case]] = {
         good(only_list=True, as_of=date(2026, 11, 21)),
         bad("unknown_name", profiles=["nobody"], only_list=True),
     ],
-    "audit": [good(limit=3), good(summary=True)],
+    "audit": [good(limit=3)],
     "key list": [good(), bad("bad_name", agent="no such agent")],
     "token list": [good()],
     "role-hash": [good(name="neo"), bad("unknown_name", name="nobody")],

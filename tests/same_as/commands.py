@@ -295,8 +295,6 @@ access -p trinity
 stats --from orchestrator --as-of 2026-11-21
 audit --entity neo/user --agent neo --op add --status ok --since 2026-01-01 --until 2999-01-01 -n 3
 audit --reason forbidden
-audit --summary
-audit --format jsonl
 restore neo/user 1 --dry-run --expected 9
 restore neo/user 1 --as neo
 restore -p neo 2

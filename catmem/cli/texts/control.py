@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from catmem.audit.log_queries import Audit, Counts
+from catmem.audit.log_queries import Audit
 from catmem.cli.output import columns, emit, say, show_written, shown_moment
 from catmem.envelopes.agents import Key
 from catmem.envelopes.tokens import Token
@@ -20,14 +19,10 @@ from catmem.writing.written import Written
 
 _LONGEST = 19
 """Characters of a digest in the place of a revision."""
-_KINDS = {"status": "by_status", "code": "by_reason", "agent": "by_agent", "entity": "by_entity"}
 
 
-def _audit(found: Audit, call: Call) -> None:
-    if call.for_program:
-        emit("".join(line.to_json().decode() for line in found.lines))
-    else:
-        emit(columns([_row(line) for line in found.lines]))
+def _audit(found: Audit, _: Call) -> None:
+    emit(columns([_row(line) for line in found.lines]))
 
 
 def _row(line: AuditLine) -> tuple[str, ...]:
@@ -40,24 +35,6 @@ def _revision(revision: str | None) -> str:
     if revision is None:
         return "-"
     return f"{revision[:_LONGEST]}…" if len(revision) > _LONGEST else revision
-
-
-def _counts(counts: Counts, _: Call) -> None:
-    said = jsonable(counts)
-    kinds = {title: said[key] for title, key in _KINDS.items()}
-    kinds |= {"branches of": said["branches"], "overwrites prevented": said["prevented"]}
-    rows = [("operations", "", f"{said['operations']:,}"), *_counted(kinds)]
-    if said["latency"]["operations"]:
-        mean = 1000 * said["latency"]["seconds"] / said["latency"]["operations"]
-        rows.append(("mean time", "", f"{mean:.1f} ms"))
-    emit(printable(columns(rows)))
-
-
-def _counted(kinds: Mapping[str, Mapping[str, int]]) -> Iterator[tuple[str, ...]]:
-    """A row for each name, the most frequent first; the kind stands before its first."""
-    for kind, numbers in kinds.items():
-        named = sorted(numbers.items(), key=lambda pair: (-pair[1], pair[0]))
-        yield from (("" if place else kind, name, f"{number:,}") for place, (name, number) in enumerate(named))
 
 
 def _new_key(key: Key, call: Call) -> None:
@@ -114,7 +91,6 @@ def _written(written: Written, _: Call) -> None:
 
 TEXTS = {
     "Audit": _audit,
-    "Counts": _counts,
     "Key": _new_key,
     "key list": _keys,
     "key remove": lambda removed, _: emit(

@@ -345,7 +345,7 @@ class MergeConflictError(RefusedError):
 
 
 class OperationCollisionError(RefusedError):
-    """Its writer wrote something newer first, in another tab or session: one ``op_id`` or one base, other content."""
+    """Its writer made another write under the same ``op_id``."""
 
     code = "hash_collision"
 

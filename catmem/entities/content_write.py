@@ -12,9 +12,7 @@ from catmem.digest import bytes_digest, content_digest
 from catmem.entities.contents import content_bytes, merge_contents, plain_content
 from catmem.envelopes.document_write import (
     AGAIN,
-    ALIKE,
     head_of,
-    refuse_second_of_a_number,
     refuse_stale_before_drift,
 )
 from catmem.errors import (
@@ -24,7 +22,6 @@ from catmem.errors import (
     EnvelopeError,
     ForbiddenError,
     RefusedError,
-    StaleError,
     UnknownNameError,
     UnreadableError,
 )
@@ -77,9 +74,7 @@ class ContentWrite(Write):
         self.before = self.current.data.decode(errors="replace")
 
     def alert(self) -> None:
-        asked = ALIKE if self.envelope is not None and self.envelope.alert else 0
-        new = self.wanted.decode(errors="replace")
-        self.warn([(self.before or "", new)], max(asked, self.workspace.config.semantic_alert))
+        self.warn([(self.before or "", self.wanted.decode(errors="replace"))])
 
     def check_content(self) -> None:
         self.data = self._joined(self.current)
@@ -111,10 +106,8 @@ class ContentWrite(Write):
 
     def refusal(self, error: CatmemError) -> CatmemError:
         try:
-            if isinstance(error, StaleError | DriftError) and self.envelope is not None:
-                refuse_second_of_a_number(self)
-                if isinstance(error, DriftError):
-                    refuse_stale_before_drift(self, error)
+            if isinstance(error, DriftError) and self.envelope is not None:
+                refuse_stale_before_drift(self, error)
         except RefusedError as first:
             return first
         if isinstance(error, RefusedError):

@@ -17,7 +17,6 @@ from catmem.errors import (
     EditError,
     EnvelopeError,
     ForbiddenError,
-    OperationCollisionError,
     RefusedError,
     StaleError,
     TooLargeError,
@@ -36,8 +35,6 @@ from catmem.writing.policy import WritePolicy, check_beforehand, policy_of
 from catmem.writing.written import on_title, refuse_over_budget
 
 AGAIN = "Nothing was written. Read it again, and repeat the change on what is there now."
-ALIKE = 0.6
-"""The share of common words below which a new text has little in common with the old one."""
 
 
 class DocumentWrite(OperationsWrite):
@@ -87,11 +84,6 @@ class DocumentWrite(OperationsWrite):
         self.hide_proposal()
 
     def planned(self, document: Document, current: Current) -> Plan:
-        if current.revision != self.expected:
-            refuse_second_of_a_number(self)
-        return self._plan_of(document, current)
-
-    def _plan_of(self, document: Document, current: Current) -> Plan:
         content, base = self.asked.content, current.base
         if not isinstance(content, str):
             check_beforehand(self.operations, self.policy)
@@ -141,7 +133,7 @@ class DocumentWrite(OperationsWrite):
         if isinstance(content, str):
             # Only what the writer sees: or it could guess at the words of the rest.
             old = "\n".join(entry.body for entry in self.policy.visible_entries(document))
-            self.warn([(old, content)], max(ALIKE if self.envelope.alert else 0, self.policy.config.semantic_alert))
+            self.warn([(old, content)])
 
     # --- refusals --------------------------------------------------------------------------------------------------
 
@@ -161,12 +153,11 @@ class DocumentWrite(OperationsWrite):
 
     def _refuse_what_comes_before(self, error: CatmemError) -> None:
         """Raise what stands before an old view in the order, or before a change by another program."""
-        refuse_second_of_a_number(self)
         seen = self._seen_text()
         if isinstance(error, UnknownRevisionError) or seen is None:
             return
         try:
-            self._plan_of(seen, Current(seen.to_bytes(), str(self.envelope.prev_rev), None))
+            self.planned(seen, Current(seen.to_bytes(), str(self.envelope.prev_rev), None))
         except ForbiddenError:
             raise
         except CatmemError:
@@ -189,30 +180,6 @@ def head_of(a: Write) -> str:
     """The revision at the head, ``"0"`` for none."""
     head = a.workspace.store.head(a.entity)
     return "0" if head is None else head.revision
-
-
-def refuse_second_of_a_number(a: Write) -> None:
-    """Raise ``OperationCollisionError`` for a second revision of one number from the writer of the first."""
-    # Only a write that was not made on the head can be one. In branch mode it becomes a branch, as any other write on
-    # an old view does.
-    envelope = a.envelope
-    if envelope is None or (a.asked.on_stale or a.workspace.config.on_stale) == "branch":
-        return
-    # An external change since, which this commit may have taken in, changes nothing.
-    log = a.workspace.store.log(a.entity)
-    last = next((each for each in log if each.agent != EXTERNAL and not each.is_branch), None)
-    if last is None or last.agent != envelope.agent_id or last.op_id == envelope.op_id:
-        return
-    first = last.note.get("envelope", {}).get("mem_hash")
-    same_place = last.revision == str(envelope.mem_rev) and last.parents == tuple(map(str, envelope.parents))
-    if same_place and first is not None and first != envelope.mem_hash:
-        raise OperationCollisionError(
-            f"{last.who} wrote something newer before this: revision {last.revision}, with other content",
-            expected=str(envelope.prev_rev),
-            found=head_of(a),
-            hint=f"It may come from another tab, session or process of {last.who}. {AGAIN} With on_stale: branch in "
-            "catmem.yaml such writes are kept as branches.",
-        )
 
 
 def refuse_stale_before_drift(a: Write, error: DriftError) -> None:

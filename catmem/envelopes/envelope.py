@@ -30,7 +30,7 @@ from catmem.writing.request import Operation
 SIGNATURE = "hmac-sha256:"
 
 _ALWAYS = ("entity_id", "agent_id", "op_id", "timestamp", "mem_rev", "prev_rev", "parents", "mem_hash", "content")
-_SOMETIMES = ("role_id", "role_hash", "alert", "key_id", "signature")
+_SOMETIMES = ("role_id", "role_hash", "key_id", "signature")
 _FIRST = ("entity_id", "agent_id", "role_id", "role_hash")
 
 
@@ -40,8 +40,7 @@ class Envelope:
 
     ``prev_rev`` is the revision that it is made on: a number, 0 for an entity that was never written, or the id of a
     branch. ``mem_rev`` is the number of the next one. ``role_id`` and ``role_hash`` are ``None`` for a person,
-    ``key_id`` and ``signature`` for an unsigned envelope. ``alert``: the writer wants to be warned if the new
-    text has little in common with the old one. ``merges`` are revisions that the write brings together with
+    ``key_id`` and ``signature`` for an unsigned envelope. ``merges`` are revisions that the write brings together with
     ``prev_rev``: its further parents.
     """
 
@@ -55,7 +54,6 @@ class Envelope:
     mem_hash: str
     role_id: str | None = None
     role_hash: str | None = None
-    alert: bool | None = None
     key_id: str | None = None
     signature: str | None = None
     merges: tuple[int | str, ...] = ()

@@ -168,7 +168,7 @@ def _bad_signature(message: str) -> EnvelopeError:
 
 # --- envelopes made here --------------------------------------------------------------------------------------------
 
-FIELDS = ("entity_id", "content", "prev_rev", "parents", "op_id", "alert")
+FIELDS = ("entity_id", "content", "prev_rev", "parents", "op_id")
 """What a plain write may have; the first two it must. ``parents`` may stand in the place of ``prev_rev``."""
 
 _OF_ENVELOPES = frozenset({"agent_id", "role_id", "role_hash", "timestamp", "mem_rev", "mem_hash"})
@@ -265,15 +265,13 @@ class Sending(TypedDict, total=False):
 
     ``agent`` is who writes, ``None`` a person. ``prev`` is the revision that it is made on, by default the newest; a
     text that no history has yet is taken in as one first. Where another program changed it, an agent that does more
-    than add has to name what it saw. ``op_id`` is the name of the write, by default a new one. ``alert``: it is refused
-    once if it has little in common with what is there. It is signed if the agent has a key here; ``signed=True`` makes
-    that a must, ``False`` leaves it out.
+    than add has to name what it saw. ``op_id`` is the name of the write, by default a new one. It is signed if the
+    agent has a key here; ``signed=True`` makes that a must, ``False`` leaves it out.
     """
 
     agent: str | None
     prev: str | int | None
     op_id: str | None
-    alert: bool
     signed: bool | None
 
 
@@ -299,8 +297,8 @@ def make_envelope(
         _refuse_unseen(workspace, entity, plain, name)
         prev, adopted = newest(workspace, entity)
     given = {"entity_id": entity, "prev_rev": prev, "content": plain}
-    more = {"op_id": how.get("op_id"), "alert": how.get("alert")}
-    given |= {key: value for key, value in more.items() if value}
+    if how.get("op_id"):
+        given["op_id"] = how["op_id"]
     envelope = read_envelope(_completed(name, role, given))
     if signed is not False:
         key = signing_key(workspace.config, name)

@@ -319,7 +319,6 @@ def envelope(
     op_id: Annotated[
         str | None, P("The name of this write; a retry has the same one. By default a new one.", metavar="ID")
     ] = None,
-    alert: Annotated[bool, P("Refuse it once if it has little in common with what is there.")] = False,
     signed: Annotated[
         bool | None,
         P(
@@ -342,8 +341,7 @@ def envelope(
     content = _content(added, category, json, text)
     acting = None if actor is None else profile_of(call.root.config, actor)
     entity = entity_for(call.root, profile if ":" in profile else f"{profile}/{target}", acting)
-    more: dict[str, Any] = {"prev": prev, "op_id": op_id, "alert": alert, "signed": signed}
-    made, adopted = make_envelope(call.root, entity, content, agent=actor, **more)
+    made, adopted = make_envelope(call.root, entity, content, agent=actor, prev=prev, op_id=op_id, signed=signed)
     if adopted is not None:
         call.tell(f"{on_adoption(adopted)}, on which this envelope is made")
     if made.signature is None and call.root.config.signing.required:

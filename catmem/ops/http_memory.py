@@ -173,7 +173,9 @@ def with_head(call: Call, value: Any) -> Iterator[None]:  # noqa: ANN401 - any J
     ),
 )
 def submit(
-    call: Call, *, confirm: Annotated[bool, P("Write what alert would refuse, and a person's secret.")] = False
+    call: Call,
+    *,
+    confirm: Annotated[bool, P("Write what semantic_alert would refuse, and a person's secret.")] = False,
 ) -> Outcome:
     """Make the write of an envelope, or of a plain write, which is the body."""
     request_body = call.request_body or RequestBody()

@@ -18,7 +18,7 @@ from catmem.config.yamlfile import key_text
 from catmem.envelopes.envelope import fields_in, json_of
 from catmem.envelopes.papers import FIELDS, is_plain
 from catmem.envelopes.tokens import caller_of
-from catmem.errors import CatmemError, EnvelopeError, OperationCollisionError, RequestError
+from catmem.errors import CatmemError, EnvelopeError, RequestError
 from catmem.jsonable import jsonable
 from catmem.ops.table import (
     ENTITY,
@@ -54,7 +54,6 @@ from catmem.server.requests import (
 from catmem.workspace.change_feed import keyed_digest
 from catmem.workspace.root import hide_names
 from catmem.writing.drift_guard import ToolSession
-from catmem.writing.request import is_digest
 
 _PRECONDITION_FAILED = 412
 _LIST: Schema = {"type": "string", "maxLength": 65_536}
@@ -172,9 +171,6 @@ async def _asked(request: Request, endpoint: Endpoint) -> tuple[dict[str, Any], 
 
 def _is_stale(error: CatmemError) -> bool:
     """Whether a write was refused for what it was made on: with ``If-Match`` that is a 412."""
-    if isinstance(error, OperationCollisionError):
-        # Of an op_id that was used for something else ``expected`` is a digest, or hidden.
-        return error.expected is not None and not is_digest(error.expected)
     return error.code in {"stale_prev", "drift", "unknown_revision"}
 
 
@@ -414,7 +410,6 @@ _PLAIN_FIELDS = {
     "prev_rev": "The revision that it is made on. If-Match can say it too; one of the two has to.",
     "parents": "The same as prev_rev, in a list; behind it the revisions that the write merges, branches too.",
     "op_id": "A name of the writer's own for this write, the same in a retry.",
-    "alert": "Refuse the write once if the new text has little in common with the old one.",
 }
 _REASON = {"type": "string", "maxLength": 500, "description": "Why, for the history and for the person who decides."}
 

@@ -240,7 +240,7 @@ class Workspace(Root):
     ) -> Written:
         """Make the write of an envelope: an ``Envelope``, its fields, or its JSON text.
 
-        ``confirm`` writes what the writer wanted to be warned of (``alert``), and a person's secret. ``sender`` is for
+        ``confirm`` writes what the root asks to be warned of, and a person's secret. ``sender`` is for
         an interface that knows who sends it: an envelope of another sender is refused. ``on_stale`` is by default what
         catmem.yaml says.
 

@@ -135,11 +135,12 @@ class Write(Attempt, ABC):
         if self.asked.session is not None and self.acting is not None:
             self.asked.session.begin(self.workspace, self.acting.name, self.entity)
 
-    def warn(self, reworded: Iterable[tuple[str, str]], least: float) -> None:
-        """Refuse, until it is confirmed, new words that share less with the old ones before them than ``least``.
+    def warn(self, reworded: Iterable[tuple[str, str]]) -> None:
+        """Refuse, until it is confirmed, new words that share less with the old ones than the root asks for.
 
         What has no words, such as ``{}``, has none that could be lost.
         """
+        least = self.workspace.config.semantic_alert
         if not least or self.asked.confirm:
             return
         pairs = ((words_of(old), words_of(new)) for old, new in reworded)
@@ -250,7 +251,7 @@ class OperationsWrite(Write):
 
     def alert(self) -> None:
         if self.plan is not None:
-            self.warn(self.plan.reworded, self.policy.config.semantic_alert)
+            self.warn(self.plan.reworded)
 
     def check_content(self) -> None:
         if self.fault is not None:

@@ -95,7 +95,7 @@ write = st.fixed_dictionaries(
     {"entity_id": st.sampled_from(["neo/user", "neo/user", "neo/memory", "other/user"]),
      "content": st.one_of(st.lists(operation, min_size=1, max_size=2), contents),
      "prev_rev": st.sampled_from([0, 1, 1, 1, 2, "1a"])},
-    optional={"op_id": st.sampled_from(["1", "2"]), "alert": st.booleans()},
+    optional={"op_id": st.sampled_from(["1", "2"])},
 )  # fmt: skip
 queries = st.fixed_dictionaries(
     {"entity_id": entities},

@@ -24,9 +24,10 @@ OTHER = "SOMETHING-."
 CONFIG = canaries.CONFIG | {
     "branches": "on_stale: branch\n",
     "merging": "on_drift: merge\n",
+    "alerting": "semantic_alert: 0.6\n",
 }
 FEW = settings(max_examples=max(12, settings.default.max_examples // 5))
-"""Each of four roots is tried."""
+"""Each of five roots is tried."""
 WHOLE = TEXT.format(canary=CANARY, vault="Vault")
 ENTRIES = parse(WHOLE).entries
 
@@ -75,14 +76,13 @@ sent = st.tuples(
     st.sampled_from(["neo/user", "neo/user", "neo/user", "neo/memory", "other/user", "nobody/user"]),
     st.sampled_from(["1", "2", "3"]),
     st.booleans(),
-    st.booleans(),
 )
 sequences = st.lists(sent, min_size=1, max_size=5)
 
 
 def answer(workspace: Workspace, call) -> str:
     """All that the writer is told, as one text."""
-    content, prev, entity, op_id, alert, confirm = call
+    content, prev, entity, op_id, confirm = call
     envelope = Envelope(
         entity_id=entity,
         agent_id="neo",
@@ -93,7 +93,6 @@ def answer(workspace: Workspace, call) -> str:
         mem_hash=content_hash(content),
         role_id="neo",
         role_hash=role_hash(workspace.profile("neo")),
-        alert=alert or None,
     )
     try:
         told = jsonable(workspace.submit(envelope, confirm=confirm))
@@ -114,15 +113,14 @@ def hidden(workspace: Workspace) -> tuple[list[str], Counter[str], bytes]:
     return kept, dropped, workspace.store.peek("other/user")
 
 
-def guess(content: object, *, alert: bool = False) -> list[tuple[object, ...]]:
+def guess(content: object) -> list[tuple[object, ...]]:
     """One envelope of a writer who guesses right."""
-    return [(content, 1, "neo/user", "1", alert, False)]
+    return [(content, 1, "neo/user", "1", False)]
 
 
 @FEW
 @given(sequence=sequences)
 @example(sequence=guess(WHOLE))
-@example(sequence=guess(WHOLE, alert=True))
 def test_what_is_hidden_makes_no_difference_and_is_never_changed(folder, sequence):
     """So nothing of it is told: no text, no title, no digest."""
     one, other = (canaries.opened(folder, text) for text in (WHOLE, TEXT.format(canary=OTHER, vault="Attic")))

@@ -88,7 +88,7 @@ content = st.one_of(st.lists(changes, min_size=1, max_size=2), guesses)
 writes = st.fixed_dictionaries(
     {"entity_id": st.sampled_from(["neo/user", "neo/user", "neo/memory"]), "content": content,
      "prev_rev": st.sampled_from([0, 2, 10, 11, 11, 11, 12, "5a", "5a", "5b"])},
-    optional={"op_id": st.sampled_from(["1", "2"]), "alert": st.booleans()},
+    optional={"op_id": st.sampled_from(["1", "2"])},
 )  # fmt: skip
 ENTITIES = ["neo", "neo/user", "neo/memory", "boss", "other/user", "nobody"]
 reads = st.fixed_dictionaries(
@@ -337,7 +337,7 @@ def _news(world, number) -> list[str]:
 def test_an_op_id_that_a_hidden_writer_took_is_told_at_no_door(tmp_path, store, actor):
     """A text is written where `neo` does not look, here under the op_id that `neo` uses, there under another one."""
     add = {"action": "add", "content": "by the tool", "category": "talk"}
-    put = {"entity_id": "neo/user", "prev_rev": 1, "op_id": "op-2", "alert": False}
+    put = {"entity_id": "neo/user", "prev_rev": 1, "op_id": "op-2"}
     puts = [
         put | {"content": [add | {"content": each}], "prev_rev": base} for each in ("one", "two") for base in (2, 3)
     ]

@@ -434,7 +434,7 @@ purge notes:alpha "third" --yes
 restore project:alpha 1
 write -p neo ../home/given/copy.md --expected 0
 write neo/user ../home/given/copy.md --expected 0
-envelope -p neo --as neo --json '{"vendor": "Env"}' --prev 3 --op-id neo:2 --alert --unsigned
+envelope -p neo --as neo --json '{"vendor": "Env"}' --prev 3 --op-id neo:2 --unsigned
 envelope -p neo -t user --text "## Rules\\nA whole text.\\n" --prev 0
 """,
     "envelopes": """

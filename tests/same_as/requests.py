@@ -84,7 +84,7 @@ neo POST /mem/write {"entity_id": "neo/user", "content": [{"action": "add", "con
 neo POST /mem/write {"entity_id": "neo/user", "content": "## Rules\\nA whole text.\\n", "prev_rev": 4}
 neo POST /mem/write {"entity_id": "trinity/user", "content": [{"action": "add", "content": "x", "category": "rules"}], "prev_rev": 0}
 neo POST /mem/write {"entity_id": "project:alpha", "content": {"vendor": "Acme"}, "parents": []}
-neo POST /mem/write {"entity_id": "project:alpha", "content": {"vendor": "Bolt"}, "parents": [1], "alert": true}
+neo POST /mem/write {"entity_id": "project:alpha", "content": {"vendor": "Bolt"}, "parents": [1]}
 neo POST /mem/write?confirm=true {"entity_id": "project:alpha", "content": {"vendor": "Bolt"}, "parents": [1]}
 neo POST /mem/write?confirm=perhaps {"entity_id": "project:alpha", "content": {}, "parents": [2]}
 neo POST /mem/write {"entity_id": "neo/user"

@@ -23,7 +23,9 @@ def place(tmp_path, monkeypatch):
 
 
 def test_a_whole_text_from_a_person(place):
-    made = run("envelope", "-p", "neo", "--text", "-", "--alert", input="## Talk\nnothing else\n")
+    with (place / "catmem.yaml").open("a") as config:
+        config.write("semantic_alert: 0.6\n")
+    made = run("envelope", "-p", "neo", "--text", "-", input="## Talk\nnothing else\n")
     assert "error[semantic_collision]" in run("write", "--envelope", "-", input=made.stdout, status=3).stderr
     run("write", "--envelope", "-", "--confirm", input=made.stdout)
     assert user_text(place).startswith("## Talk\nnothing else")

@@ -32,7 +32,7 @@ CHANGED = {
     "prev_rev": 8, "content": "## Talk\nlong answers\n", "mem_hash": "sha256:" + "1" * 64, "role_id": "neo@v4",
     "merges": ("8a",),
     "names_parents": False,
-    "role_hash": "sha256:" + "2" * 64, "alert": True, "key_id": "k2",
+    "role_hash": "sha256:" + "2" * 64, "key_id": "k2",
 }  # fmt: skip
 
 
@@ -61,7 +61,7 @@ FIELDS = jsonable(GOOD.signed("k1", b"k" * 32))
 DIGEST = "sha256:" + "0" * 64
 
 
-@together("name", sorted(FIELDS.keys() - {"parents", "merges", "alert"}))
+@together("name", sorted(FIELDS.keys() - {"parents", "merges"}))
 def test_a_missing_field(name):
     with pytest.raises(EnvelopeError, match=name) as caught:
         read_envelope({key: value for key, value in FIELDS.items() if key != name})
@@ -103,7 +103,6 @@ def test_a_missing_field(name):
         ({"content": [{"action": "add", "content": "x", "as_of": "2026-02-30"}]}, "content[0].as_of"),
         ({"signature": "none"}, "signature"),
         ({"key_id": "../k"}, "key_id"),
-        ({"alert": "yes"}, "alert"),
         ({"agent_id": "person"}, "role_id"),
     ],
 )

@@ -36,7 +36,7 @@ BODIES = {
 
 @pytest.fixture
 def workspace(tmp_path):
-    workspace = signed_root(tmp_path)
+    workspace = signed_root(tmp_path, "semantic_alert: 0.6\n")
     for agent in ("neo", "boss"):
         operation = {"action": "add", "content": f"tea of {agent}, not coffee", "category": "talk"}
         workspace.submit(workspace.envelope("neo", [operation], agent=agent, op_id="first"))
@@ -53,7 +53,6 @@ def faulty(workspace, faults):
         text_with(workspace, faults),
         agent="neo" if "forbidden" in faults else "boss",
         prev=newest(workspace),
-        alert="semantic_collision" in faults,
     )
     changes = {name: value for fault in sorted(faults) for name, value in FIELDS.get(fault, {}).items()}  # type: ignore[attr-defined]
     fields = resigned(workspace, jsonable(envelope), "other" if "bad_signature" in faults else None, **changes)

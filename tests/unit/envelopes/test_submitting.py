@@ -15,7 +15,7 @@ from catmem.errors import (
 )
 from catmem.jsonable import jsonable
 from catmem.workspace.workspace import Workspace
-from tests.envelopes import PROFILES, TEXT, make_files, signed_root
+from tests.envelopes import PROFILES, TEXT, signed_root
 from tests.refusals import refusal
 from tests.roots import make_root, newest, text_of
 
@@ -65,32 +65,6 @@ def test_the_history_keeps_the_envelope_with_its_signature_and_not_the_content_a
 # --- retries -------------------------------------------------------------------------------------------------------
 
 
-def test_a_second_revision_of_one_number_from_its_writer(workspace):
-    workspace.submit(workspace.envelope("neo", ADD, agent="neo"))
-    other = [{"action": "add", "content": "coffee, not tea", "category": "talk"}]
-    error = refused(workspace, workspace.envelope("neo", other, agent="neo", prev=1))
-    assert (error.code, error.found) == ("hash_collision", "2")
-    assert "Read it again, and repeat the change" in error.hint
-    assert refused(workspace, workspace.envelope("neo", other, agent="planner", prev=1)).code == "stale_prev"
-
-
-@pytest.mark.parametrize("config", ["on_drift: adopt\n", "on_drift: merge\n"])
-def test_an_edit_from_outside_in_between_changes_nothing_about_that(tmp_path, config):
-    make_files(tmp_path, config)
-    workspace = Workspace.open(tmp_path, search=False)
-    workspace.submit(workspace.envelope("neo", ADD, agent="neo"))
-    other = [{"action": "add", "content": "coffee, not tea", "category": "talk"}]
-    second = workspace.envelope("neo", other, agent="neo", prev=1)
-    path = workspace.path("neo", "user")
-    path.write_text(text_of(workspace).replace("be kind", "be very kind"), encoding="utf-8")
-    edited = text_of(workspace)
-    for _ in range(2):  # the second time the edit is in the history
-        caught = refusal("hash_collision", workspace.submit, second)
-        assert caught.message == "neo wrote something newer before this: revision 2, with other content"
-        assert "another tab, session or process of neo" in str(caught.hint)
-        assert text_of(workspace) == edited
-
-
 # --- what is there -------------------------------------------------------------------------------------------------
 
 
@@ -109,11 +83,10 @@ def test_a_stale_document_is_merged_where_the_root_says_so(tmp_path):
 def test_the_alert_tells_nothing_of_words_that_the_writer_does_not_see(tmp_path):
     text = "launch code is tangerine\n\n## Talk\nshort\n\n## Vault\nthe merger with Globex\n"
     chief = {"chief": "tier: 1\nuser_memory_categories: [talk]\nwritable_categories: ['*']\n"}
-    workspace = make_root(tmp_path, profiles=chief, files={"chief/user": text})
+    workspace = make_root(tmp_path, config="semantic_alert: 0.6\n", profiles=chief, files={"chief/user": text})
 
     def answer(guess):
-        made = workspace.envelope("chief", f"## Talk\n{guess}\n", agent="chief", prev=1, alert=True)
-        error = refused(workspace, made)
+        error = refused(workspace, workspace.envelope("chief", f"## Talk\n{guess}\n", agent="chief", prev=1))
         return error.code, error.message
 
     assert answer("launch code") == answer("zebra") == answer("globex")
@@ -248,9 +221,8 @@ def test_of_writers_that_race_on_one_revision_one_is_taken(signing):
 
     with ThreadPoolExecutor(len(envelopes)) as pool:
         outcomes = sorted(pool.map(outcome, envelopes))
-    # Whoever came while the first was at it is told that its base is old, whoever came later that it wrote this itself.
     assert outcomes.count("2") == 1
-    assert set(outcomes) <= {"2", "hash_collision", "stale_prev"}
+    assert set(outcomes) == {"2", "stale_prev"}
     assert signing.store.head("neo/user").revision == "2"
 
 

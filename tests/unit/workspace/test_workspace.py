@@ -59,7 +59,7 @@ def test_a_root_that_is_not_there(tmp_path):
         (lambda ws: ws.move("neo", "x", "talk", confrm=True), r"move\(\) got .* 'confrm'; did you mean 'confirm'\?"),
         (lambda ws: ws.plan_seed("neo", zzz=1), r"plan_seed\(\) got an unexpected keyword argument 'zzz'$"),
         (lambda ws: ws.envelope("neo", "x", foo=1), r"envelope\(\) got an unexpected keyword argument 'foo'$"),
-        (lambda ws: ws.envelope("neo", "x", allert=True), r"envelope\(\) got .* 'allert'; did you mean 'alert'\?"),
+        (lambda ws: ws.envelope("neo", "x", singed=True), r"envelope\(\) got .* 'singed'; did you mean 'signed'\?"),
         (lambda ws: ws.undo("neo", confirm=True), r"undo\(\) got an unexpected keyword argument 'confirm'"),
         (lambda ws: ws.merge("neo", precedense="ours"), r"merge\(\) got .*; did you mean 'precedence'\?"),
         (lambda ws: ws.search("neo", "x", stat="stale"), r"search\(\) got .*; did you mean 'state'\?"),

@@ -394,9 +394,9 @@ def test_an_empty_value_has_no_words_that_could_be_lost(tmp_path, empty):
 
 
 def test_a_document_without_words_has_none_that_could_be_lost(tmp_path):
-    workspace = make_audited(tmp_path, "")
+    workspace = make_audited(tmp_path, "semantic_alert: 0.6\n")
     workspace.add("neo", "…!?", category="work")
     text = "## Work\nShip on Friday.\n"
-    assert workspace.submit(workspace.envelope("neo", text, alert=True)).changed
+    assert workspace.submit(workspace.envelope("neo", text)).changed
     with pytest.raises(RefusedError):
-        workspace.submit(workspace.envelope("neo", "## Work\nNever deploy.\n", alert=True))
+        workspace.submit(workspace.envelope("neo", "## Work\nNever deploy.\n"))

@@ -84,12 +84,6 @@ def test_a_token_whose_agent_acts_as_another_profile_now_is_refused(served):
         changed.store.close()
 
 
-def test_alert_wants_a_confirm(served, person):
-    made = jsonable(served.workspace.envelope("neo", "## Talk\nnothing alike\n", alert=True))
-    assert refusal(person.post("/mem/write", json=made)) == (409, "semantic_collision")
-    assert person.post("/mem/write?confirm=true", json=made).status_code == 200
-
-
 def test_signing_is_not_passed_by(tmp_path):
     signing = f"signing: {{required: true, keys: {tmp_path / 'keys'}}}\n"
     for served in served_root(tmp_path, signing):
@@ -122,7 +116,7 @@ def test_if_match_of_an_older_text_is_a_412_and_the_head_stays(served, neo):
 
 def test_what_the_caller_itself_wrote_since_is_no_longer_what_was_read_but_the_tag_of_its_answer_is_good(neo):
     first = neo.post("/mem/write", json=plain("one"), headers={"If-Match": tag(neo)})
-    assert refusal(neo.post("/mem/write", json=plain("two"), headers={"If-Match": '"1"'})) == (412, "hash_collision")
+    assert refusal(neo.post("/mem/write", json=plain("two"), headers={"If-Match": '"1"'})) == (412, "stale_prev")
     second = neo.post("/mem/write", json=plain("two"), headers={"If-Match": first.headers["etag"]})
     assert second.json()["revision"] == "3"
 
@@ -185,7 +179,7 @@ def test_a_header_that_says_otherwise_than_an_envelope_is_refused(served, neo):
     [
         {"entity_id": "neo/else"}, {"entity_id": 7}, {"entity_id": "../x/user"}, {"entity_id": "neo/user\n"}, {"content": 7},
         {"content": []}, {"content": ["x"]}, {"content": [{"action": "fly"}]}, {"op_id": 7}, {"op_id": "a b"},
-        {"alert": "yes"}, {"prev_rev": "x"}, {"prev_rev": True}, {"prev_rev": -1}, {"prev_rev": 1.5},
+        {"prev_rev": "x"}, {"prev_rev": True}, {"prev_rev": -1}, {"prev_rev": 1.5},
         {"prev_rev": "9" * 30}, {"more": 1}, {"op": "1"}, {"content": {"categories": 1}},
     ],
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """Whom an agent acts as, and its keys.
 
 An agent is bound to a profile; a digest tells whether it knows that profile as it is now. Keys are files
-``<agent>.<key_id>`` that only their owner may read, or stand in ``CATMEM_KEY_<AGENT>``.
+``<agent>.<key_id>`` that only their owner may read.
 
 An agent may have several keys at once, so that a new one can be given out before the old one goes. The one whose id
 comes last in the alphabet signs; all of them verify. Keys that others could have read or replaced are not used at all.
@@ -165,8 +165,8 @@ class SecretFiles(NamedTuple):
             hint=f"{self.until}: {remedy}",
         )
 
-    def meant(self, there: Sequence[T], ids: Sequence[str], named: str | None, owner: str, *, every: bool) -> list[T]:
-        """Those of an owner that are to go: the one that is ``named``, all, or the only one there is."""
+    def meant(self, there: Sequence[T], ids: Sequence[str], named: str | None, owner: str) -> list[T]:
+        """Those of an owner that are to go: the one that is ``named``, else all."""
         what = self.kind.removesuffix("s")
         found = [each for each, each_id in zip(there, ids, strict=True) if named in {None, each_id}]
         if not found:
@@ -176,12 +176,6 @@ class SecretFiles(NamedTuple):
                 f"{who} has no {what}{which}",
                 code="unknown_key" if self.has_keys else "unknown_token",
                 hint=suggestion(named or "", ids, self.kind) if ids else listed,
-            )
-        if len(found) > 1 and not every:
-            raise ConfigError(
-                f"{owner} has {len(found)} {self.kind}, and none was named",
-                code="which_key" if self.has_keys else "which_token",
-                hint=f"Name one of {', '.join(ids)}, or say that all are meant (--all).",
             )
         return found
 
@@ -193,22 +187,18 @@ KEYS = SecretFiles(
     "No key of this root is used until then",
     "signing.keys in catmem.yaml; without it they are below ~/.config/catmem/keys",
 )
-VARIABLE = "CATMEM_KEY_"
-"""How the name of the variable begins that may hold keys of an agent."""
-
 _BYTES = 32
 _LONGEST = 4096
 _HEX = re.compile(rf"(?:[0-9a-fA-F]{{2}}){{{_BYTES},512}}")
-_FORM = "A key has 32 bytes or more, as hexadecimal digits: 'catmem key new AGENT' makes one."
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, order=True, slots=True)
 class Key:
-    """One key of an agent. ``path`` is ``None`` for one from the environment."""
+    """One key of an agent."""
 
     agent: str
     key_id: str
-    path: Path | None = None
+    path: Path
     secret: bytes = field(default=b"", repr=False)
     __json__ = "agent key_id path"
 
@@ -228,29 +218,16 @@ def list_keys(config: Config, of: str | None = None) -> list[Key]:
     with _opened(folder) as descriptor:
         if descriptor is None:
             return []
-        names = sorted(os.listdir(descriptor))  # noqa: PTH208 - the folder that was looked at, not its path
-        found = [Key(*parts, folder / name) for name in names if (parts := key_file_parts(name))]
+        names = os.listdir(descriptor)  # noqa: PTH208 - the folder that was looked at, not its path
+        found = sorted(Key(*parts, folder / name) for name in names if (parts := key_file_parts(name)))
         for key in found:  # if others could have read or replaced one, none is used
-            name = f"{key.agent}.{key.key_id}"
-            KEYS.refuse_open(os.stat(name, dir_fd=descriptor, follow_symlinks=False), folder / name)
+            KEYS.refuse_open(os.stat(key.path.name, dir_fd=descriptor, follow_symlinks=False), key.path)
         return found if of is None else [_read(descriptor, key) for key in found if key.agent == of]
-
-
-def all_keys(config: Config) -> list[Key]:
-    """The keys of all agents, by agent, the one that signs at the end; those of the environment too."""
-    refuse_no_root(config)
-    agents = sorted({*agents_of(config), PERSON, *(key.agent for key in list_keys(config))})
-    return [key for agent in agents for key in keys_of(config, agent)]
-
-
-def keys_of(config: Config, agent: str) -> list[Key]:
-    """The keys of an agent with their secrets, the one that signs at the end; those of the environment come last."""
-    return [*list_keys(config, agent), *_from_environment(config, agent)]
 
 
 def signing_key(config: Config, agent: str) -> Key | None:
     """The key that an agent signs with, the newest; ``None`` if it has none here."""
-    keys = keys_of(config, agent)
+    keys = list_keys(config, agent)
     return keys[-1] if keys else None
 
 
@@ -278,16 +255,16 @@ def new_key(config: Config, agent: str) -> Key:
     return Key(agent, key_id, folder / name, bytes.fromhex(secret))
 
 
-def remove_keys(config: Config, agent: str, key_id: str | None = None, *, every: bool = False) -> list[Key]:
-    """Take away a key of an agent, all of them with ``every``, or the only one. What it signed verifies no more."""
+def remove_keys(config: Config, agent: str, key_id: str | None = None) -> list[Key]:
+    """Take away a key of an agent, or all of them. What they signed verifies no more."""
     refuse_no_root(config)
     refuse_bad_agent(agent)
     there = [key for key in list_keys(config) if key.agent == agent]
-    meant = KEYS.meant(there, [key.key_id for key in there], key_id, agent, every=every)
+    meant = KEYS.meant(there, [key.key_id for key in there], key_id, agent)
     folder = keys_folder(config)
     with KEYS.errors("written", folder), _opened(folder) as descriptor:
         for key in meant:
-            os.unlink(f"{key.agent}.{key.key_id}", dir_fd=descriptor)
+            os.unlink(key.path.name, dir_fd=descriptor)
     return meant
 
 
@@ -296,11 +273,6 @@ def refuse_bad_agent(agent: str, what: str = "an agent") -> None:
     if not is_name(agent):
         hint = "A name has 1 to 64 small letters, digits, '_' and '-', and begins with a letter or digit."
         raise ConfigError(f"{shown(agent)} cannot be the name of {what}", code="bad_name", hint=hint)
-
-
-def variable(agent: str) -> str:
-    """The name of the variable that may hold an agent's keys."""
-    return VARIABLE + agent.upper().replace("-", "_")
 
 
 @contextmanager
@@ -323,33 +295,8 @@ def _opened(folder: Path) -> Iterator[int | None]:
 
 def _read(folder: int, key: Key) -> Key:
     """The key with its secret."""
-    path = key.path or Path()
-    data = KEYS.content(path, _LONGEST, folder) or b""
-    return replace(key, secret=_secret(data.decode(errors="replace").strip(), "this", path))
-
-
-def _from_environment(config: Config, agent: str) -> list[Key]:
-    """The keys in an agent's variable, in the order in which they stand there: ``KEY_ID:HEX``, with blanks between."""
-    name = variable(agent)
-    text = os.environ.get(name, "")
-    if not text.strip():
-        return []
-    if any(variable(other) == name for other in {*agents_of(config), PERSON} - {agent}):
-        raise ConfigError(
-            f"{name} could be the keys of several agents",
-            code="bad_key",
-            hint="Names that differ by - and _ only share a variable. Keep these keys in files: catmem key new AGENT.",
-        )
-    found: list[Key] = []
-    for part in text.split():
-        key_id, colon, secret = part.partition(":")
-        if not (colon and is_name(key_id)):
-            raise ConfigError(f"{name} has to hold KEY_ID:HEX", code="bad_key", hint=_FORM)
-        found.append(Key(agent, key_id, None, _secret(secret, name)))
-    return found
-
-
-def _secret(text: str, said: str, path: Path | None = None) -> bytes:
+    text = (KEYS.content(key.path, _LONGEST, folder) or b"").decode(errors="replace").strip()
     if not _HEX.fullmatch(text):
-        raise ConfigError(f"{said} is no key", code="bad_key", path=path, hint=_FORM)
-    return bytes.fromhex(text)
+        hint = "A key has 32 bytes or more, as hexadecimal digits: 'catmem key new AGENT' makes one."
+        raise ConfigError("this is no key", code="bad_key", path=key.path, hint=hint)
+    return replace(key, secret=bytes.fromhex(text))

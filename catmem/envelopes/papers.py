@@ -23,7 +23,7 @@ from catmem.config.profile import Profile
 from catmem.envelopes.agents import (
     bound_profile,
     fits,
-    keys_of,
+    list_keys,
     role_drift,
     role_hash,
     signing_key,
@@ -124,7 +124,7 @@ class Papers(NamedTuple):
             if config.signing.required:
                 raise _bad_signature("this envelope is not signed, and has to be here")
             return
-        keys = keys_of(config, self.envelope.agent_id)
+        keys = list_keys(config, self.envelope.agent_id)
         if not any(key.key_id == self.envelope.key_id and self.envelope.is_signed_by(key.secret) for key in keys):
             raise _bad_signature("this envelope is not signed by the agent that it names")
 

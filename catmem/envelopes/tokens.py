@@ -214,11 +214,11 @@ def new_token(
     return token, text
 
 
-def remove_tokens(path: Path, label: str, token_id: str | None = None, *, every: bool = False) -> list[Token]:
-    """Take away a token by its label and id, all of the label with ``every``, or the only one."""
+def remove_tokens(path: Path, label: str, token_id: str | None = None) -> list[Token]:
+    """Take away a token by its label and id, or all of the label."""
     with _changing(path) as tokens:
         there = [token for token in tokens if token.label == label]
-        meant = TOKENS.meant(there, [token.token_id for token in there], token_id, label, every=every)
+        meant = TOKENS.meant(there, [token.token_id for token in there], token_id, label)
         tokens[:] = [token for token in tokens if token not in meant]
     return meant
 

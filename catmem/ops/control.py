@@ -1,5 +1,6 @@
 """Operations on who may write and what was written: audit, keys, tokens, envelopes."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -8,7 +9,7 @@ from catmem.audit.log_queries import EVERYTHING, Filter, read_audit, unknown_nam
 from catmem.config.config import Config
 from catmem.config.profile import refuse_no_root
 from catmem.envelopes import agents
-from catmem.envelopes.agents import Key, all_keys, keys_folder, new_key, profile_of, remove_keys
+from catmem.envelopes.agents import Key, keys_folder, list_keys, new_key, profile_of, remove_keys
 from catmem.envelopes.envelope import MOST_BYTES, Envelope, json_of
 from catmem.envelopes.tokens import TokenScope, new_token, read_tokens, remove_tokens, tokens_file, why_wanted
 from catmem.errors import EnvelopeError, errors_at
@@ -67,6 +68,7 @@ def audit(
 
 _AgentName = Annotated[str, P(argument=True)]
 _Id = Annotated[str | None, P(argument=True)]
+_Yes = Annotated[bool, P("Remove all, where there are several.")]
 _TokensFile = Annotated[
     str | None,
     P(
@@ -82,10 +84,9 @@ family(
     """Make, list and remove the keys that agents sign their envelopes with.
 
     A key is a file <agent>.<key_id> that only you may read. Its folder lies outside of the root: it has the name of
-    the root's path ('catmem key list' shows it), or is signing.keys of catmem.yaml. The variable CATMEM_KEY_<AGENT>
-    may hold a key too, as KEY_ID:HEX.
+    the root's path ('catmem key list' shows it), or is signing.keys of catmem.yaml.
     """,
-    ("catmem key new trinity", "catmem key list", "catmem key remove trinity --all"),
+    ("catmem key new trinity", "catmem key list", "catmem key remove trinity --yes"),
 )
 
 
@@ -102,7 +103,8 @@ def key_new(call: Call, *, agent: _AgentName) -> Key:
 def key_list(call: Call) -> dict[str, Any]:
     """List the keys of all agents, without their secrets. The newest of each signs."""
     config = call.root.config
-    keys = all_keys(config)
+    refuse_no_root(config)
+    keys = list_keys(config)
     newest = {key.agent: key for key in keys}
     listed = [{**jsonable(key), "signs": newest[key.agent] is key} for key in keys]
     return {"folder": keys_folder(config), "keys": listed}
@@ -110,16 +112,21 @@ def key_list(call: Call) -> dict[str, Any]:
 
 @operation(
     "key remove",
-    examples=("catmem key remove trinity 20261121t120000", "catmem key remove trinity --all"),
+    examples=("catmem key remove trinity 20261121t120000", "catmem key remove trinity --yes"),
     opens="root",
-    apart={"every": "key_id"},
 )
-def key_remove(
-    call: Call, *, agent: _AgentName, key_id: _Id = None, every: Annotated[bool, P("All keys of the agent.")] = False
-) -> Outcome:
-    """Remove a key of AGENT: KEY_ID, or the only one. What it signed and is not written yet is refused from now on."""
-    removed = remove_keys(call.root.config, agent, key_id, every=every)
+def key_remove(call: Call, *, agent: _AgentName, key_id: _Id = None, yes: _Yes = False) -> Outcome:
+    """Remove a key of AGENT: KEY_ID, or all. What it signed and is not written yet is refused from now on."""
+    config = call.root.config
+    if key_id is None and not yes:
+        _refuse_several("keys", agent, [key.key_id for key in list_keys(config) if key.agent == agent])
+    removed = remove_keys(config, agent, key_id)
     return Outcome(removed, {"removed": removed})
+
+
+def _refuse_several(what: str, agent: str, ids: Sequence[str]) -> None:
+    if len(ids) > 1:
+        raise UsageError(f"{agent} has {len(ids)} {what}: name one of {', '.join(ids)}, or remove all with --yes.")
 
 
 family(
@@ -132,7 +139,7 @@ family(
         "catmem token new trinity",
         "catmem token new anna --person",
         "catmem token list",
-        "catmem token remove trinity --all",
+        "catmem token remove trinity --yes",
     ),
 )
 
@@ -180,21 +187,17 @@ def token_list(call: Call, *, tokens_path: _TokensFile = None) -> dict[str, Any]
 
 @operation(
     "token remove",
-    examples=("catmem token remove trinity 4f0a61c2d9be", "catmem token remove trinity --all"),
+    examples=("catmem token remove trinity 4f0a61c2d9be", "catmem token remove trinity --yes"),
     opens="root",
-    apart={"every": "token_id"},
 )
 def token_remove(
-    call: Call,
-    *,
-    agent: _AgentName,
-    token_id: _Id = None,
-    every: Annotated[bool, P("All tokens of the agent.")] = False,
-    tokens_path: _TokensFile = None,
+    call: Call, *, agent: _AgentName, token_id: _Id = None, yes: _Yes = False, tokens_path: _TokensFile = None
 ) -> Outcome:
-    """Remove a token of AGENT: TOKEN_ID, or the only one. It stops working at once, at a running server too."""
+    """Remove a token of AGENT: TOKEN_ID, or all. It stops working at once, at a running server too."""
     config, path = _place(call, tokens_path)
-    gone = remove_tokens(path, agent, token_id, every=every)
+    if token_id is None and not yes:
+        _refuse_several("tokens", agent, [token.token_id for token in read_tokens(path) if token.label == agent])
+    gone = remove_tokens(path, agent, token_id)
     notes = [f"They were in {shown_path(path)}."]
     if not read_tokens(path) and why_wanted(config, path) is not None:
         notes.append(f"That was the last one. {NOT_SERVED}")

@@ -444,7 +444,7 @@ key new trinity
 key remove trinity
 key new neo
 key remove neo {key}
-key remove neo --all
+key remove neo --yes
 envelope -p neo --as neo --add "Signed by none." -c rules --signed
 envelope -p neo --as neo --add "Signed." -c rules
 write --envelope - < "{output}"
@@ -464,7 +464,7 @@ token new meter --scope metrics
 token new bob --person --tokens ../home/other.json
 token remove neo 000000000000
 token remove neo --tokens ../home/other.json
-token remove neo --all
+token remove neo --yes
 token remove anna
 token list
 """,

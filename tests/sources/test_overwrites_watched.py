@@ -36,7 +36,7 @@ def value(text, name, **labels):
 
 def test_one_line_an_operation_with_its_words(made):
     race(made)
-    lines = [json.loads(line) for line in made.run("audit", "--format", "jsonl").stdout.splitlines()]
+    lines = json.loads(made.run("audit", "--format", "json").stdout)["lines"]
     assert [each["status"] for each in lines] == ["ok", "ok", "retry", "conflict"]
     fields = "ts entity_id op agent prev_rev mem_rev status reason head_rev"
     assert list(lines[0])[:9] == fields.split()
@@ -54,7 +54,7 @@ def test_a_whole_content_is_a_write_and_a_branch_keeps_its_name(made):
     workspace.put(ALPHA, {"vendor": "Bolt"}, expected=1)
     workspace.put(ALPHA, {"vendor": "Crux"}, expected=1, on_stale="branch")
     workspace.put(ALPHA, {"vendor": "Dart"}, expected="2a", on_stale="branch")
-    lines = [json.loads(line) for line in made.run("audit", "--op", "write", "--format", "jsonl").stdout.splitlines()]
+    lines = json.loads(made.run("audit", "--op", "write", "--format", "json").stdout)["lines"]
     assert [(each["prev_rev"], each["mem_rev"], each["head_rev"]) for each in lines] == [
         (0, 1, 1),
         (1, 2, 2),

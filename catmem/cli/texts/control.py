@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from catmem.audit.log_queries import Audit
@@ -39,7 +38,7 @@ def _revision(revision: str | None) -> str:
 
 def _new_key(key: Key, call: Call) -> None:
     emit(printable(f"{key.agent} signs with the key {key.key_id} now\n"))
-    say(f"It is in {_where(key.path)}. Who has this file can write as {key.agent}.")
+    say(f"It is in {shown_path(key.path)}. Who has this file can write as {key.agent}.")
     if call.root.config.signing.keys is None:
         say("This folder goes by the path of the root: a root that is moved or copied has another one.")
 
@@ -49,14 +48,10 @@ def _keys(value: dict[str, Any], _: Call) -> None:
         say("No keys here.")
     say(f"The keys of this root are in {shown_path(value['folder'])}.")
     rows = [
-        (key["agent"], key["key_id"], "signs" if key["signs"] else "verifies", _where(key["path"]))
+        (key["agent"], key["key_id"], "signs" if key["signs"] else "verifies", shown_path(key["path"]))
         for key in value["keys"]
     ]
     emit(printable(columns(rows)))
-
-
-def _where(path: str | Path | None) -> str:
-    return "the environment" if path is None else shown_path(path)
 
 
 def _new_token(value: tuple[Token, str], _: Call) -> None:

@@ -56,7 +56,6 @@ def test_json_content(place):
         (["write", "--envelope", "catmem.yaml"], 2, "error[schema]: catmem.yaml:1:1: not JSON"),
         (["key", "new", "../neo"], 2, "cannot be the name of an agent"),
         (["key", "remove", "neo"], 2, "neo has no key"),
-        (["key", "remove", "neo", "k1", "--all"], 2, "--all does not go with KEY_ID"),
     ],
 )
 def test_wrong_input(place, arguments, status, said):
@@ -84,6 +83,13 @@ def test_keys(place):
     assert "signature" not in json.loads(run(*ADD, "--unsigned").stdout)
     assert run("key", "remove", "neo", made["key_id"]).stdout == f"removed the key {made['key_id']} of neo\n"
     assert "error[bad_signature]" in run("write", "--envelope", "-", input=json.dumps(envelope), status=2).stderr
+
+
+def test_several_keys_are_removed_with_a_yes(place):
+    ids = [json.loads(run("key", "new", "neo", "--format", "json").stdout)["key_id"] for _ in range(2)]
+    said = run("key", "remove", "neo", status=2).stderr
+    assert f"neo has 2 keys: name one of {', '.join(sorted(ids))}, or remove all with --yes." in said
+    assert len(run("key", "remove", "neo", "--yes").stdout.splitlines()) == 2
 
 
 @pytest.mark.parametrize(("config", "told"), [("", True), ("signing: {keys: ../office}\n", False)])

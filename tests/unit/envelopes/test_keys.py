@@ -7,14 +7,11 @@ import pytest
 
 from catmem.config.config import load_config
 from catmem.envelopes.agents import (
-    all_keys,
     keys_folder,
-    keys_of,
     list_keys,
     new_key,
     remove_keys,
     signing_key,
-    variable,
 )
 from catmem.errors import UnknownNameError
 from catmem.jsonable import jsonable
@@ -33,7 +30,7 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture
 def config(home):
-    make_files(home / "root", "agents: {planner: neo, plan-b: neo, plan_b: neo}\n")
+    make_files(home / "root", "agents: {planner: neo}\n")
     return load_config(home / "root")
 
 
@@ -51,10 +48,10 @@ def test_a_new_key_is_for_its_owner_alone_shows_no_secret_and_is_of_one_root(con
 def test_rotation(config):
     first, second = new_key(config, "neo"), new_key(config, "neo")
     assert first.key_id != second.key_id
-    assert [key.key_id for key in keys_of(config, "neo")] == sorted([first.key_id, second.key_id])
+    assert [key.key_id for key in list_keys(config, "neo")] == sorted([first.key_id, second.key_id])
     assert signing_key(config, "neo").secret == second.secret
     assert [key.key_id for key in remove_keys(config, "neo", first.key_id)] == [first.key_id]
-    assert [key.secret for key in keys_of(config, "neo")] == [second.secret]
+    assert [key.secret for key in list_keys(config, "neo")] == [second.secret]
 
 
 @together(
@@ -87,13 +84,13 @@ SPOILS = {
 @pytest.mark.parametrize("asked", ["neo", "boss"])
 def test_keys_that_others_could_read_or_replace_are_not_used(config, spoil, asked):
     spoil(new_key(config, "neo").path)
-    refusal("unsafe_key", keys_of, config, asked)
+    refusal("unsafe_key", list_keys, config, asked)
 
 
 @pytest.mark.parametrize("text", ["", "ab", "zz" * 32, SECRET + "x", "ab" * 3000])
 def test_what_is_no_key(config, text):
     new_key(config, "neo").path.write_text(text, encoding="ascii")
-    caught = refusal("bad_key", keys_of, config, "neo")
+    caught = refusal("bad_key", list_keys, config, "neo")
     assert len(text) < 64 or text not in str(caught)
 
 
@@ -109,20 +106,10 @@ def test_keys_are_not_kept_where_copies_of_the_root_carry_them(home, where, git)
     refusal("keys_inside", new_key, config, "neo")
 
 
-def test_keys_from_the_environment(config, monkeypatch):
-    filed = new_key(config, "planner")
-    monkeypatch.setenv(variable("planner"), f"old:{SECRET}  new:{'cd' * 32}")
-    keys = keys_of(config, "planner")
-    assert [(key.key_id, key.path) for key in keys] == [(filed.key_id, filed.path), ("old", None), ("new", None)]
-    assert signing_key(config, "planner").secret == b"\xcd" * 32
-    assert ("planner", None) in {(key.agent, key.path) for key in all_keys(config)}
-
-
 def test_removing(config):
     with pytest.raises(UnknownNameError, match="neo has no key"):
         remove_keys(config, "neo")
     new_key(config, "neo"), new_key(config, "neo"), new_key(config, "boss")
-    refusal("which_key", remove_keys, config, "neo")
     refusal("unknown_key", remove_keys, config, "neo", "nothing")
-    assert len(remove_keys(config, "neo", every=True)) == 2
+    assert len(remove_keys(config, "neo")) == 2
     assert [key.agent for key in list_keys(config)] == ["boss"]

@@ -135,7 +135,7 @@ def test_the_old_key_verifies_until_it_is_removed(signing):
     first, second = (signing.envelope("neo", ADD, agent="neo") for _ in range(2))
     new_key(signing.config, "neo")
     assert signing.submit(first).changed
-    remove_keys(signing.config, "neo", every=True)
+    remove_keys(signing.config, "neo")
     assert refused(signing, second).code == "bad_signature"
 
 

@@ -156,14 +156,10 @@ def test_a_token_that_was_removed_is_good_no_more_at_once_nor_any_when_the_file_
     assert tokens.find(second) is None
 
 
-def test_which_token_goes_has_to_be_clear(config, path):
+def test_without_an_id_all_tokens_of_a_label_go(config, path):
     new_token(config, path, "neo")
     new_token(config, path, "neo")
-    with pytest.raises(ConfigError) as caught:
-        remove_tokens(path, "neo")
-    assert caught.value.code == "which_token"
-    assert len(read_tokens(path)) == 2
-    assert len(remove_tokens(path, "neo", every=True)) == 2
+    assert len(remove_tokens(path, "neo")) == 2
     with pytest.raises(UnknownNameError) as caught:
         remove_tokens(path, "neo")
     assert caught.value.code == "unknown_token"

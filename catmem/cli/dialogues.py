@@ -219,7 +219,7 @@ class ProposalDialogue(Dialogue):
         super().__init__(PROPOSALS)
         self._workspace, self._actor = workspace, actor
         found = workspace.proposals(entity, actor=actor)
-        self._left = [each for each in found if each.is_open and each.agent != actor]
+        self._left = [each for each in found if each.agent != actor]
         self._status = self._skipped = 0
 
     def run(self) -> Outcome:

@@ -224,11 +224,10 @@ _NONE = Selectors()
 
 
 class Approval(NamedTuple):
-    """Which changes by ``agents`` wait for a person, for how many ``days``, and ``most`` of one for a file."""
+    """Which changes by ``agents`` wait for a person, and ``most`` of one for a file."""
 
     agents: Literal["off", "others", "all"] = "others"
     categories: Selectors = _NONE
-    days: int = 30
     most: int = 20
     promote: Selectors = _NONE
 

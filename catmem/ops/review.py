@@ -67,7 +67,7 @@ def proposals(
     reason: Annotated[str | None, Option("Why you --reject; the proposer is shown it.")] = None,
     actor: Actor = None,
 ) -> Outcome:
-    """List the changes of agents that wait for you: id, file, who, when, until when, why, and what changes.
+    """List the changes of agents that wait for you: id, file, who, when, why, and what changes.
 
     A yes removes the lines with - and adds those with +. A proposal is stale if its entry was changed since: you see
     the entry before, as proposed, and now. A proposal is done, and waits no more, if the file says by now what it

@@ -1,4 +1,4 @@
-"""What a person says of a proposal: yes, yes in other words, or no; and what becomes of one whose day is over.
+"""What a person says of a proposal: yes, yes in other words, or no.
 
 The store keeps the decision under an ``op_id`` that is the proposal's, so that of two decisions at once one counts.
 """
@@ -126,17 +126,6 @@ def _open(workspace: Root, name: str, actor: str | None, verb: str) -> Proposal:
         raise ProposalError(
             f"{found.id} was {ended.verdict}{by}" + (f" ({why})" if why else ""),
             hint="Nothing was written. 'catmem proposals' lists those that wait.",
-        )
-    if found.state == "done":
-        raise ProposalError(
-            f"{found.id} is done: {found.entity} says by now what it proposes",
-            hint="Nothing was written, and nothing is left to do.",
-        )
-    if found.state == "expired" and verb == "approve":
-        raise ProposalError(
-            f"{found.id} waited until {found.until}, and has expired",
-            code="expired_proposal",
-            hint="Nothing was written. Make the change yourself, or let it be proposed again.",
         )
     return found
 

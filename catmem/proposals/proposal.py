@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
 from itertools import islice
 from typing import Any, Literal, NamedTuple
 
@@ -26,9 +25,9 @@ from catmem.workspace.root import Root, entities_of_each
 from catmem.workspace.seen_entry import rules_in, tag_texts
 from catmem.writing.matching import parse_for_write
 
-ProposalState = Literal["waiting", "stale", "expired", "done", "approved", "rejected", "withdrawn", "replaced"]
-"""``waiting`` for a person; ``stale``: it waits, and an entry that it changes is another one by now; ``expired``: its
-day is over; ``done``: the file says by now what it proposes; the rest are ends."""
+ProposalState = Literal["waiting", "stale", "approved", "rejected", "withdrawn", "replaced"]
+"""``waiting`` for a person; ``stale``: it waits, and an entry that it changes is another one by now; the rest are
+ends."""
 
 
 class ProposedChange(NamedTuple):
@@ -110,8 +109,7 @@ class Proposal:
     """A write that waits, or waited.
 
     ``revision`` is the branch that holds it, ``base`` the revision that it was made on. ``agent`` is who proposed it,
-    ``reason`` and ``evidence`` what it gave for it, ``timestamp`` when, ``until`` the last day on which it can be
-    approved.
+    ``reason`` and ``evidence`` what it gave for it, ``timestamp`` when.
     """
 
     id: str
@@ -123,7 +121,6 @@ class Proposal:
     reason: str | None
     evidence: tuple[str, ...]
     timestamp: str
-    until: date
     changes: tuple[ProposedChange, ...]
     state: ProposalState
     decision: ProposalDecision | None = None
@@ -131,7 +128,7 @@ class Proposal:
     @property
     def is_open(self) -> bool:
         """Whether it can be decided still."""
-        return self.state in {"waiting", "stale"}
+        return self.decision is None
 
     @property
     def who(self) -> str:
@@ -155,12 +152,7 @@ class Proposals(NamedTuple):
 
 
 def proposals(
-    workspace: Root,
-    entity: str | None = None,
-    *,
-    actor: str | None = None,
-    as_of: date | None = None,
-    ended: bool = False,
+    workspace: Root, entity: str | None = None, *, actor: str | None = None, ended: bool = False
 ) -> Proposals:
     """The proposals that wait, or also those that ``ended``, of an entity, a profile or all, the oldest first."""
     acting = None if actor is None else workspace.profile(actor)
@@ -168,16 +160,14 @@ def proposals(
     names, unreadable = _entities(workspace, entity, acting)
     for name in names:
         try:
-            reader = ProposalReader(workspace, name, as_of)
+            reader = ProposalReader(workspace, name)
             there = [*reader.open(), *(reader.past() if ended else ())]
         except CatmemError as error:
             if parts_of(name).owner == actor:
                 raise
             unreadable.append(error)
             continue
-        # To a profile "done" may tell what it does not see, so that is said of one by one (``data_for``).
-        hidden = set[str]() if ended or acting else {"done", "expired"}
-        found += [each for each in there if each.state not in hidden and _is_shown(workspace, each, acting)]
+        found += [each for each in there if _is_shown(workspace, each, acting)]
     return Proposals(sorted(found, key=lambda each: (each.timestamp, each.id)), tuple(unreadable) if not actor else ())
 
 
@@ -236,12 +226,11 @@ def may_decide(workspace: Root, found: Proposal, acting: Profile) -> bool:
 class ProposalReader:
     """The proposals of one entity, as its history has them now."""
 
-    def __init__(self, workspace: Root, entity: str, as_of: date | None = None) -> None:
-        """``as_of`` is the day on which it is asked what has expired, today by default."""
+    def __init__(self, workspace: Root, entity: str) -> None:
+        """Nothing is read yet."""
         self.entity = entity
         self._workspace = workspace
         self._store = workspace.store
-        self._as_of = clock.day(as_of)
         self._documents: dict[str | None, Document] = {}
 
     def open(self) -> list[Proposal]:
@@ -283,15 +272,10 @@ class ProposalReader:
         names = [action.get("action") for action in actions]
         head = None if after else self.document(None)
         changes = changes_of(self.document(base), self.document(revision.revision), head, names)
-        until = date.fromisoformat(said["until"])
         decision = None if after is None else self._decision(after)
         state: ProposalState = "waiting"
         if decision is not None:
             state = decision.verdict
-        elif changes and all(each.is_stale and _is_done(each, self.document(None)) for each in changes):
-            state = "done"
-        elif until < self._as_of:
-            state = "expired"
         elif not changes or any(change.is_stale for change in changes):
             state = "stale"
         person = revision.note.get("person")
@@ -305,7 +289,6 @@ class ProposalReader:
             reason=revision.note.get("reason"),
             evidence=tuple(dict.fromkeys(each["evidence"] for each in actions if "evidence" in each)),
             timestamp=revision.timestamp,
-            until=until,
             changes=changes,
             state=state,
             decision=decision,
@@ -348,24 +331,6 @@ def changes_of(
     found = [ProposedChange(was[each], would[pairs[each]] if each in pairs else None, now[each]) for each in changed]
     found += [ProposedChange(None, would[each], None) for each in come]
     return tuple(each._replace(now=twins.get(each.after[:2], each.now)) if each.after else each for each in found)
-
-
-def _is_done(change: ProposedChange, document: Document) -> bool:
-    """Whether the file says what a change proposes, as if a person had made it by hand, on whatever day."""
-    before, after, now = change
-    if after is None:
-        return now is None
-    if before is None:
-        return now is not None and _undated(now) == _undated(after)
-    (head,) = Version.of_each(document)
-    if before[:2] == after[:2]:
-        return any(_undated(each, "created") == _undated(after, "created") for each in head)
-    return before[:2] not in {each[:2] for each in head} and any(_undated(each) == _undated(after) for each in head)
-
-
-def _undated(said: Version, *days: str) -> tuple[str, str, dict[str, Any]]:
-    without = days or ("created", "verified_date")
-    return said.category, said.body, {key: value for key, value in said.tags.items() if key not in without}
 
 
 def _now(was: Sequence[Version], head: Sequence[Version], changed: Sequence[int]) -> dict[int, Version | None]:
@@ -421,9 +386,8 @@ def data_for(workspace: Root, found: Proposal, actor: str | None) -> dict[str, A
 def _disclosed(workspace: Root, found: Proposal, acting: Profile) -> dict[str, Any]:
     sees = _sight(workspace, found, acting)
     changes = [_changed(change, sees) for change in found.changes]
-    # That the file says it by now is for those who see all of it.
+    # That it is stale is for those who see why.
     hides_stale = found.state == "stale" and not any(change["stale"] for change in changes)
-    hides_stale |= found.state == "done" and found.decision is None and not all(map(sees, found.categories))
     ended = found.decision
     why = None if ended is None or ended.reason is None else safe_text(ended.reason)
     words = None if ended is None or ended.words is None or not sees(ended.words.category) else _text(ended.words)
@@ -434,7 +398,6 @@ def _disclosed(workspace: Root, found: Proposal, acting: Profile) -> dict[str, A
         "agent": found.agent,
         "reason": found.reason,
         "timestamp": found.timestamp,
-        "until": found.until.isoformat(),
         "changes": changes,
         "decision": ended and {"verdict": ended.verdict, "timestamp": ended.timestamp, "reason": why, "words": words},
     }

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date, timedelta
 from itertools import islice
 from typing import NamedTuple
 from uuid import uuid4
 
-from catmem import clock
 from catmem.config.config import Approval
 from catmem.errors import ApprovalError, ProposalError
 from catmem.model.document import Document, gone_entries
@@ -73,11 +71,11 @@ def _propose(attempt: Attempt, current: Current, data: bytes, change: Change) ->
     tips = reader.tips(agent)
     # Of one that stands apart it is enough that it waits; what it changes is not worked out.
     own = [reader.read(each, None) for each in tips if not _is_apart(attempt, old, current.revision, each, would)]
-    again = next((each for each in own if each.is_open and is_same(each.changes, would)), None)
+    again = next((each for each in own if is_same(each.changes, would)), None)
     if again is not None:
         attempt.op = "propose"
         return NewProposal(again.id, repeated=True, state=again.state)
-    replaced = [each for each in own if not each.is_open or _overlap(each.changes, would)]
+    replaced = [each for each in own if _overlap(each.changes, would)]
     _refuse_rejected(reader, agent, would, change.note.get("reason"))
     policy = attempt.workspace.config.approval or Approval()
     waiting = len(tips) - len(replaced)
@@ -88,8 +86,7 @@ def _propose(attempt: Attempt, current: Current, data: bytes, change: Change) ->
             code="too_many_proposals",
             hint="Nothing was written. Wait until a person has decided on them, or withdraw one.",
         )
-    until = (clock.today() + timedelta(days=policy.days)).isoformat()
-    said = {"id": f"p-{uuid4().hex[:10]}", "base": current.revision, "until": until}
+    said = {"id": f"p-{uuid4().hex[:10]}", "base": current.revision}
 
     def update(_: Current) -> bytes:
         if {each.revision for each in reader.tips(agent)} != {each.revision for each in tips}:
@@ -99,13 +96,13 @@ def _propose(attempt: Attempt, current: Current, data: bytes, change: Change) ->
     merges, note = tuple(each.revision for each in replaced), {**change.note, PROPOSAL: said}
     waits = replace(change, op="propose", note=note, waits=True, merges=merges, keeps_note=True)
     attempt.commit(current.revision, update, waits)
-    return NewProposal(said["id"], tuple(each.id for each in replaced if each.is_open))
+    return NewProposal(said["id"], tuple(each.id for each in replaced))
 
 
 def _is_apart(attempt: Attempt, old: Document, base: object, tip: Revision, would: Sequence[ProposedChange]) -> bool:
     """Whether one that waits and a new one change other entries of what is there now: neither ends the other."""
     said, kinds = tip.note[PROPOSAL], {each.get("action") for each in tip.note.get("actions", ())}
-    if date.fromisoformat(said["until"]) < clock.today() or said["base"] != base:
+    if said["base"] != base:
         return False
     data = attempt.workspace.store.read(attempt.entity, tip.revision).data
     if pinned := {each.before[:2] for each in would if each.before is not None}:

@@ -491,7 +491,7 @@ def _of_branches(workspace: Root, overview: Overview, wrong: list[CatmemError]) 
     """Branches and proposals; what cannot be looked at is added to ``wrong``."""
     beside = [entity for line in overview.lines for entity in line.beside]
     branches = branches_of_all(workspace, beside)
-    waiting = [proposals(workspace, entity, as_of=overview.as_of) for entity in beside]
+    waiting = [proposals(workspace, entity) for entity in beside]
     wrong += [*branches.unreadable, *(error for found in waiting for error in found.unreadable)]
     rough = [each.entity for each in branches.branches if each.state not in {"merges", "nothing new"}]
     smooth, settle = len(branches.branches) - len(rough), f"catmem merge {''.join(rough[:1])} --interactive"

@@ -162,7 +162,6 @@ def survey(workspace: Root, *, as_of: date | None = None) -> Survey:
 
 def _standing(workspace: Root, profiles: Mapping[str, Profile], entity: str, as_of: date) -> EntityStatus:
     from catmem.entities.contents import content_of
-    from catmem.proposals.proposal import ProposalReader
 
     # The head comes first: what is read after it may be newer, and is no drift for that.
     tips = workspace.store.branches(entity)
@@ -172,7 +171,7 @@ def _standing(workspace: Root, profiles: Mapping[str, Profile], entity: str, as_
     declared = workspace.config.entities.get(entity)
     if declared is None:
         profile, entries = profiles[parts_of(entity).owner], workspace.parse(now.data).entries
-        waiting = [each.timestamp for each in ProposalReader(workspace, entity).open() if each.is_open]
+        waiting = [each.timestamp for each in tips if each.is_proposal]
         states.update(freshness(entry, profile, workspace.config, as_of=as_of).state for entry in entries)
     else:
         content_of(declared, now.data)

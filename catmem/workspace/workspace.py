@@ -310,8 +310,8 @@ class Workspace(Root):
     ) -> Decided:
         """Write what a proposal says, or ``words`` in the place of its own, if no entry that it changes has changed.
 
-        Raises ``ProposalError`` (``stale_proposal``, ``decided``, ``expired_proposal``), ``ForbiddenError``,
-        ``UnknownNameError``, ``OverBudgetError``.
+        Raises ``ProposalError`` (``stale_proposal``, ``decided``), ``ForbiddenError``, ``UnknownNameError``,
+        ``OverBudgetError``.
         """
         from catmem.proposals.deciding import approve
 

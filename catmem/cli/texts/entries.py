@@ -232,9 +232,6 @@ def revision(answered: Answered) -> str:
     return "" if answered.revision is None else f" (revision {answered.revision})"
 
 
-_WHY = {"stale": "another entry by now, so reject it", "expired": "its day is over", "done": "the file says it already"}
-
-
 def _proposals(value: Sequence[dict[str, Any]], _: Call) -> None:
     emit("".join(printable(f"{line}\n") for said in value for line in (*proposal_lines(said), "")))
 
@@ -245,18 +242,18 @@ def proposal_lines(said: dict[str, Any]) -> Iterator[str]:
 
     decision = said["decision"]
     maker = who(said["agent"], said.get("person"))
-    yield f"{said['id']}  {said['entity']}  {maker}  {shown_moment(said['timestamp'])}, until {said['until']}"
+    yield f"{said['id']}  {said['entity']}  {maker}  {shown_moment(said['timestamp'])}"
     if decision is not None:
         by = f" by {decision['by']} in revision {decision['revision']}" if "by" in decision else ""
         why = f": {decision['reason']}" if decision["reason"] else ""
         yield f"  {said['state']}{by}, {shown_moment(decision['timestamp'])}{why}"
-    elif said["state"] != "waiting":
-        yield f"  {said['state']}: {_WHY[said['state']]}"
+    elif said["state"] == "stale":
+        yield "  stale: another entry by now, so reject it"
     yield from [f"  why: {said['reason']}"] if said["reason"] else []
     yield from (f"  checked against: {each}" for each in said.get("evidence", ()))
     for change in said["changes"]:
         yield f"  {change.get('place', change['category'])}"
-        is_stale = change["stale"] and decision is None and said["state"] != "done"
+        is_stale = change["stale"] and decision is None
         sides = {"before": "before:   ", "after": "proposed: ", "now": "now:      "}
         for side, sign in (sides if is_stale else {"before": "- ", "after": "+ "}).items():
             text = "(not there)" if is_stale and change[side] is None else change[side]

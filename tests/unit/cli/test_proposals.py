@@ -1,7 +1,7 @@
 """``catmem proposals``: the list, decisions by options, through a pipe and on a terminal; and how a waiting write is answered."""
 
 import re
-from datetime import date, timedelta
+from datetime import date
 from functools import partial
 
 import pytest
@@ -74,16 +74,15 @@ def test_every_verb_can_propose_with_a_reason(place, arguments, lines):
 
 
 @pytest.mark.parametrize("by", ["a person", "an editor"])
-def test_what_was_made_by_hand_meanwhile_is_done_and_waits_no_more(place, by):
+def test_what_was_made_by_hand_meanwhile_is_stale(place, by):
     name = propose("short", "Prefers short answers in the evening.")
     if by == "a person":
         run("replace", "-p", "neo", "short", "Prefers short answers in the evening.")
     else:
         put(place / "homes" / "neo" / "USER.md", user_text(place).replace("answers.", "answers in the evening."))
-    assert "  done: the file says it already\n" in proposals(name).stdout
-    assert "No proposal waits." in proposals().stderr
-    assert "proposal" not in run("status").stdout
-    assert error_of("proposals", "--approve", name, status=3)["code"] == "decided"
+    assert "  stale: another entry by now, so reject it\n" in proposals(name).stdout
+    assert "1 proposal" in run("status").stdout
+    assert error_of("proposals", "--approve", name, status=3)["code"] == "stale_proposal"
 
 
 def test_a_stale_one_shows_three_texts(place):
@@ -144,17 +143,6 @@ def test_other_words_are_written_and_the_files_named_that_could_not_be_given_the
     result = proposals("--edit", name, "Uses", "four spaces.")
     assert "Uses four spaces." in user_text(place)
     assert re.search("not looked at, so it may have other words: .*tri/USER.md", result.stderr)
-
-
-def test_what_expired_waits_no_more(place, monkeypatch):
-    name = propose("tabs", "Uses spaces.")
-    monkeypatch.setattr("catmem.clock.today", lambda: TODAY + timedelta(days=31))
-    assert proposals().stderr == "No proposal waits.\n"
-    assert "  expired: its day is over\n" in proposals("--all").stdout
-    assert error_of("proposals", "--approve", name, status=3)["code"] == "expired_proposal"
-    again = propose("tabs", "Uses spaces.")
-    assert again != name
-    assert name not in proposals().stdout
 
 
 # --- one by one ----------------------------------------------------------------------------------------------------
@@ -227,7 +215,7 @@ def test_a_write_that_waits_names_its_proposal_and_what_to_type_and_is_listed(pl
     result = proposals()
     moment = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ"
     assert re.fullmatch(
-        rf"{name}  neo/user  neo  {moment}, until 2026-12-21\n"
+        rf"{name}  neo/user  neo  {moment}\n"
         r"  why: The formatter says so\.\n"
         r"  rules\n"
         r"  - \[verified_date: 2026-11-01\] Uses tabs\.\n"

@@ -81,7 +81,7 @@ def test_faults_are_said_in_plain_words(text, message, hint):
     [
         ("version: 2", "must be 1, and is 2", "version"),
         ("entities: {'project:alpha': {}}", "the key content is missing", "entities.project:alpha"),
-        ("approval: {days: 3651}", "must be at most 3650, and is 3651", "approval.days"),
+        ("approval: {most: 1001}", "must be at most 1000, and is 1001", "approval.most"),
         ("taxonomy: {categories: {Two Words: {}}}", "'Two Words' is not a slug", "taxonomy.categories.Two Words"),
         ("tags: {Owner: {}}", "'Owner' does not have the right form", "tags.Owner"),
         ("tags: {owner: {type: []}}", "must have at least 1 items, and has 0", "tags.owner.type"),

@@ -4,7 +4,6 @@ from datetime import date
 
 import pytest
 
-from catmem import clock
 from catmem.errors import ConfigError, EditError, ProposalError
 from catmem.merging.branches import branches
 from catmem.proposals import proposal, proposing
@@ -174,16 +173,12 @@ def test_an_addition_that_waits_is_told_from_all_others(tmp_path, words):
     assert {each.id for each in ws.proposals()} == {longer, first.waiting, elsewhere}
 
 
-def test_an_addition_that_expired_or_was_made_on_an_older_text_is_looked_at(tmp_path, monkeypatch):
-    ws = root(tmp_path, "{agents: all, days: 5}")
-    over = ws.add("neo", "A fact of old.", category="rules", actor="neo").waiting
-    monkeypatch.setattr(clock, "today", lambda: date(2036, 1, 1))
-    waits = ws.add("neo", "A fact of now.", category="rules", actor="neo").waiting
-    assert ws.proposal(over).state == "replaced"
-    ws.add("neo", "A fact of now.", category="rules")
-    last = ws.add("neo", "A fact to be.", category="rules", actor="neo").waiting
-    assert ws.proposal(waits).state == "replaced"
-    assert [each.id for each in ws.proposals()] == [last]
+def test_an_addition_that_was_made_on_an_older_text_is_looked_at(tmp_path):
+    ws = root(tmp_path, "all")
+    first = ws.add("neo", "A fact.", category="rules", actor="neo").waiting
+    ws.add("neo", "Another.", category="rules")
+    again = ws.add("neo", "A fact.", category="rules", actor="neo")
+    assert (again.waiting, again.repeated) == (first, True)
 
 
 def test_an_old_view_waits_on_what_was_seen_and_is_stale_if_that_changed(tmp_path):
@@ -268,7 +263,7 @@ def test_a_proposal_of_a_profile_that_is_gone_is_refused_with_the_remedy(tmp_pat
     "approval",
     [
         "[]", "{mode: later}", "sometimes", "true", "{agents: sometimes}", "{categories: rules}",
-        "{categories: ['!talk']}", "{promote: ['!talk']}", "{promote: [Big Talk]}", "{days: 0}", "{most: 0}",
+        "{categories: ['!talk']}", "{promote: ['!talk']}", "{promote: [Big Talk]}", "{days: 9}", "{most: 0}",
         "{unknown: 1}",
     ],
 )  # fmt: skip

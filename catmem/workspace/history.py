@@ -168,7 +168,7 @@ def _checked(workspace: Root, asked: Request) -> str | None:
 def undo(workspace: Root, entity: str | None = None, *, store: Store | None = None, **how: Unpack[Asking]) -> Written:
     """Take back the newest revision of an entity, by default the caller's last; after an undo, the one before."""
     asked = Request(entity or "*", None, **how)
-    me = person_name(workspace.root) if asked.agent == PERSON else None
+    me = person_name() if asked.agent == PERSON else None
     with gate.checks(workspace, asked.entity, op="restore", agent=asked.agent, recorded=not asked.dry_run):
         seen = _checked(workspace, asked)
         newest, record = _taken_back(workspace, entity, seen, store) if entity else _last_of(workspace, asked.agent, me)

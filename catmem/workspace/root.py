@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import date
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
@@ -400,24 +399,17 @@ caller_name: ContextVar[str | None] = ContextVar("caller_name", default=None)
 """The name of the person whose request is served now, ``None`` outside of one."""
 
 
-def person_name(root: Path) -> str | None:
-    """The name of the person who acts on a root, on one line; ``None`` where none is known, or none shall be kept."""
+def person_name() -> str | None:
+    """The name of the person who acts, on one line; ``None`` where none is known, or none shall be kept."""
     said = caller_name.get()
     if said is None:
         said = os.environ.get(VARIABLE)
     if said is None:
-        said = _of_system(root)
+        said = _login_name()
     return "".join(filter(str.isprintable, " ".join(said.split())))[:LONGEST].strip() or None
 
 
-@lru_cache(64)
-def _of_system(root: Path) -> str:
-    try:
-        named = run_git("-C", os.fspath(root), "config", "user.name").stdout.strip()
-    except OSError:
-        named = ""  # there is no git
-    if named:
-        return named
+def _login_name() -> str:
     import getpass  # it loads the terminal
 
     try:

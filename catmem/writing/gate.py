@@ -96,7 +96,7 @@ class Attempt:
         is_free = approved or change.waits
         self._check_names(change, is_free=is_free)
         if change.agent == PERSON:
-            change = replace(change, person=person_name(self.workspace.root))
+            change = replace(change, person=person_name())
         self.change = change
         if expected is not None:
             self.prev = expected
@@ -176,7 +176,7 @@ class Attempt:
             head_rev=head,
             seconds=round(seconds, 6),
             base_rev=self._base(prev),
-            person=person_name(self.workspace.root) if self.agent == PERSON else None,
+            person=person_name() if self.agent == PERSON else None,
         )
 
     def _outcome(self, error: BaseException | None) -> tuple[str, str | None]:

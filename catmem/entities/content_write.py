@@ -13,7 +13,6 @@ from catmem.entities.contents import content_bytes, merge_contents, plain_conten
 from catmem.envelopes.document_write import (
     AGAIN,
     head_of,
-    refuse_stale_before_drift,
 )
 from catmem.errors import (
     CatmemError,
@@ -105,11 +104,6 @@ class ContentWrite(Write):
                 raise DriftError(f"another program wrote {name}, and you were not shown that", hint=READ_FIRST)
 
     def refusal(self, error: CatmemError) -> CatmemError:
-        try:
-            if isinstance(error, DriftError) and self.envelope is not None:
-                refuse_stale_before_drift(self, error)
-        except RefusedError as first:
-            return first
         if isinstance(error, RefusedError):
             error.found = error.found or head_of(self)
         return error

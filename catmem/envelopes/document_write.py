@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any, TypeAlias, cast
 
 from catmem.config.access import Rights, all_problems, visible_categories
@@ -18,7 +17,6 @@ from catmem.errors import (
     EnvelopeError,
     ForbiddenError,
     RefusedError,
-    StaleError,
     TooLargeError,
     UnknownNameError,
     UnknownRevisionError,
@@ -27,7 +25,7 @@ from catmem.model.document import Document, Entry, Version, gone_entries
 from catmem.model.merge import merge
 from catmem.model.pairing import pair_entries
 from catmem.names import parts_of
-from catmem.store.contract import EXTERNAL, Current, stale
+from catmem.store.contract import Current
 from catmem.workspace.seen_entry import tag_texts
 from catmem.writing.entry_write import OperationsWrite, Write
 from catmem.writing.planning import Plan, unseen
@@ -54,7 +52,7 @@ class DocumentWrite(OperationsWrite):
         return policy_of(self.workspace, name, target, self.acting, allow_secret=self.asked.allow_secret)
 
     def check(self) -> None:
-        """Raise what is forbidden whatever the file holds; what else is wrong with the content comes later."""
+        """Raise what is wrong whatever the file holds."""
         self.policy = self.found_policy()
         actor, content, merges = self.policy.actor, self.asked.content, self.asked.merges
         self.begin_session()
@@ -62,13 +60,7 @@ class DocumentWrite(OperationsWrite):
         if isinstance(content, str) and not self.policy.unbounded:
             # What becomes of it would tell whether it is equal to what its writer does not see.
             raise whole_text_refused(actor)
-        for operation in self.operations:
-            try:
-                check_beforehand([operation], self.policy)
-            except ForbiddenError:
-                raise
-            except CatmemError:  # what is wrong with the content itself is said after what is there was looked at
-                continue
+        check_beforehand(self.operations, self.policy)
         if merges and actor is not None and not self.policy.unbounded:
             raise ForbiddenError(
                 f"{actor.name} may not merge branches", hint="A person or a profile of tier 1 may do it."
@@ -86,7 +78,6 @@ class DocumentWrite(OperationsWrite):
     def planned(self, document: Document, current: Current) -> Plan:
         content, base = self.asked.content, current.base
         if not isinstance(content, str):
-            check_beforehand(self.operations, self.policy)
             return super().planned(document, current)
         if base is None or base == document.to_bytes():
             plan = plan_text(document, content, self.policy, self.workspace.parse)
@@ -123,74 +114,29 @@ class DocumentWrite(OperationsWrite):
             )
 
     def alert(self) -> None:
-        if self.document is not None:
-            self._alert(self.document)
-        super().alert()
-
-    def _alert(self, document: Document) -> None:
-        """Refuse a text that has little in common with the old one. Operations say what they change."""
         content = self.asked.content
-        if isinstance(content, str):
+        if isinstance(content, str) and self.document is not None:
             # Only what the writer sees: or it could guess at the words of the rest.
-            old = "\n".join(entry.body for entry in self.policy.visible_entries(document))
+            old = "\n".join(entry.body for entry in self.policy.visible_entries(self.document))
             self.warn([(old, content)])
+        super().alert()
 
     # --- refusals --------------------------------------------------------------------------------------------------
 
     def refusal(self, error: CatmemError) -> CatmemError:
-        """The first refusal that holds, in the order of docs/envelopes.md."""
+        """The same, which names the head."""
         error = self.without_proposal(error)
-        try:
-            if isinstance(error, StaleError | DriftError | UnknownRevisionError):
-                self._refuse_what_comes_before(error)
-        except CatmemError as first:
-            error = first
         if isinstance(error, RefusedError):
             error.found = error.found or head_of(self)
         elif isinstance(error, UnknownRevisionError):
             error.hint = f"{self.entity} is at revision {head_of(self)}. {AGAIN}"
         return super().refusal(error)
 
-    def _refuse_what_comes_before(self, error: CatmemError) -> None:
-        """Raise what stands before an old view in the order, or before a change by another program."""
-        seen = self._seen_text()
-        if isinstance(error, UnknownRevisionError) or seen is None:
-            return
-        try:
-            self.planned(seen, Current(seen.to_bytes(), str(self.envelope.prev_rev), None))
-        except ForbiddenError:
-            raise
-        except CatmemError:
-            pass  # what is wrong with the content comes after an old view
-        if isinstance(error, DriftError):
-            refuse_stale_before_drift(self, error)
-            self._alert(seen)
-
-    def _seen_text(self) -> Document | None:
-        """What the writer saw; ``None`` if there is no such revision, and for what cannot be read."""
-        with suppress(UnknownRevisionError):
-            return self.parsed_or_none(self.workspace.store.read(self.entity, str(self.envelope.prev_rev)).data)
-        return None
-
-
-# --- what tells who wrote in between -------------------------------------------------------------------------------
-
 
 def head_of(a: Write) -> str:
     """The revision at the head, ``"0"`` for none."""
     head = a.workspace.store.head(a.entity)
     return "0" if head is None else head.revision
-
-
-def refuse_stale_before_drift(a: Write, error: DriftError) -> None:
-    """Raise the refusal of an old view instead of that of an external change, if a write came between, too."""
-    for revision in a.workspace.store.log(a.entity):
-        if revision.revision == a.expected:
-            return
-        if revision.agent != EXTERNAL and not revision.is_branch:
-            refusal = stale(a.entity, a.expected or "0", head_of(a))
-            refusal.drift_backup = error.drift_backup
-            raise refusal from error
 
 
 # --- what a whole text makes of the document that is there ----------------------------------------------------------

@@ -135,14 +135,14 @@ STEPS = (
         "papers", "before", papers, ("schema", "bad_hash", "forbidden", "bad_signature", "clock_skew", "role_drift")
     ),
     WriteStep("rights", "before", rights, ("forbidden",)),
-    WriteStep("commit", "before", commit, ("hash_collision", "stale_prev", "unknown_revision")),
+    WriteStep("commit", "before", commit, ("hash_collision", "unknown_revision", "drift", "stale_prev")),
     WriteStep("plan", "on the text", methodcaller("make")),
     WriteStep("alert", "on the text", methodcaller("alert"), ("semantic_collision",)),
     WriteStep(
         "content",
         "on the text",
         methodcaller("check_content"),
-        ("drift", "structure", "threat", "secret", "over_budget", "no_match"),
+        ("structure", "threat", "secret", "over_budget", "no_match"),
     ),
     WriteStep("approval", "on the text", approval),
 )

@@ -15,8 +15,8 @@ from tests.roots import newest, text_of
 from tests.together import together
 
 ORDER = [
-    "schema", "bad_hash", "bad_signature", "clock_skew", "role_drift", "forbidden", "hash_collision", "stale_prev",
-    "semantic_collision", "drift", "structure", "threat", "over_budget",
+    "schema", "bad_hash", "bad_signature", "clock_skew", "role_drift", "forbidden", "hash_collision", "drift",
+    "stale_prev", "semantic_collision", "structure", "threat", "over_budget",
 ]  # fmt: skip
 PAIRS = [*combinations(ORDER, 2)]
 NOTHING = "sha256:" + "0" * 64

@@ -11,7 +11,6 @@ from catmem.errors import (
     CatmemError,
     EditError,
     ForbiddenError,
-    StaleError,
 )
 from catmem.jsonable import jsonable
 from catmem.workspace.workspace import Workspace
@@ -77,7 +76,7 @@ def test_a_stale_document_is_merged_where_the_root_says_so(tmp_path):
     assert "be very kind" in text_of(workspace)
     assert "tea, not coffee" in text_of(workspace)
     clash = workspace.envelope("neo", TEXT.replace("be kind", "be rude to everyone"), prev=1)
-    assert isinstance(refused(workspace, clash), StaleError)
+    assert refused(workspace, clash).code == "drift"
 
 
 def test_the_alert_tells_nothing_of_words_that_the_writer_does_not_see(tmp_path):

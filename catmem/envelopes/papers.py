@@ -10,8 +10,8 @@ still one way in: it is refused for the same reasons in the same order.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+import hmac
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple, TypedDict, Unpack
 from uuid import uuid4
@@ -20,6 +20,7 @@ from catmem import clock
 from catmem.config.access import Rights
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import Profile
+from catmem.digest import bytes_digest
 from catmem.envelopes.agents import (
     bound_profile,
     fits,
@@ -28,7 +29,7 @@ from catmem.envelopes.agents import (
     role_hash,
     signing_key,
 )
-from catmem.envelopes.document_write import AGAIN, DocumentWrite
+from catmem.envelopes.document_write import DocumentWrite
 from catmem.envelopes.envelope import (
     Envelope,
     content_hash,
@@ -39,10 +40,11 @@ from catmem.envelopes.envelope import (
     operations_of,
     read_envelope,
 )
-from catmem.errors import EnvelopeError, ForbiddenError, StaleError, UnknownNameError, wrong_type
+from catmem.errors import EnvelopeError, ForbiddenError, UnknownNameError, wrong_type
 from catmem.jsonable import jsonable
 from catmem.names import DECLARED_RULE, is_declared, is_name, parts_of
-from catmem.store.contract import EXTERNAL, PERSON, Change, Snapshot, revision_number
+from catmem.store.contract import EXTERNAL, PERSON, REVISION, Change, revision_number
+from catmem.workspace.change_feed import keyed_digest
 from catmem.workspace.history import declared_of
 from catmem.workspace.root import Root
 from catmem.writing import gate
@@ -96,7 +98,8 @@ def submit_read(
     elif isinstance(content, list):
         with gate.checks(root, entity, op="write", agent=envelope.agent_id):
             content = operations_of(content)
-    how |= {"op_id": envelope.op_id, "merges": tuple(map(str, envelope.merges)), "expected": str(envelope.prev_rev)}
+    how |= {"op_id": envelope.op_id, "merges": tuple(map(str, envelope.merges))}
+    how.setdefault("expected", str(envelope.prev_rev))
     return write(root, Request(entity, content, papers=Papers(envelope, sender), kind=kind, **how))
 
 
@@ -174,26 +177,33 @@ FIELDS = ("entity_id", "content", "prev_rev", "parents", "op_id")
 _OF_ENVELOPES = frozenset({"agent_id", "role_id", "role_hash", "timestamp", "mem_rev", "mem_hash"})
 
 
-class WriteBase(NamedTuple):
-    """What a caller says that its write is made on: a revision, or a text that no history had when it was read.
-
-    ``fits`` tells whether a snapshot is that text.
-    """
-
-    revision: str | None
-    fits: Callable[[Snapshot], bool] | None = None
-
-
 def is_plain(fields: Mapping[str, Any]) -> bool:
     """Whether this is a plain write, or else an envelope, be it right or wrong."""
     return _OF_ENVELOPES.isdisjoint(fields)
 
 
-def plain_envelope(
-    workspace: Root, fields: Mapping[str, Any], sender: Sender | None, base: WriteBase | None
-) -> Envelope:
-    """The envelope of a plain write by ``sender`` (``None``: a person), unsigned."""
-    # `base` goes before `prev_rev`; the caller has looked that one of the two is given.
+def submit_plain(
+    root: Root,
+    fields: Mapping[str, Any],
+    sender: Sender | None = None,
+    base: str | None = None,
+    **how: Any,  # noqa: ANN401 - fields of a request
+) -> Written:
+    """Make a plain write by ``sender`` (``None``: a person).
+
+    ``base`` goes before what the fields say that it is made on: a revision, the digest of a text, or its
+    ``keyed_digest``.
+    """
+    if base is None:
+        return submit_read(root, _plain_envelope(root, fields, sender), sender, **how)
+    envelope = _plain_envelope(root, {**fields, "prev_rev": base if REVISION.fullmatch(base) else 0}, sender)
+    if base.startswith("u"):
+        now = root.store.read(envelope.entity_id).digest
+        base = now if hmac.compare_digest(base, keyed_digest(now)) else bytes_digest(base.encode())
+    return submit_read(root, envelope, sender, expected=base, **how)
+
+
+def _plain_envelope(workspace: Root, fields: Mapping[str, Any], sender: Sender | None) -> Envelope:
     named = fields.get("entity_id")
     if isinstance(named, str) and is_name(named):
         named = f"{named}/user"
@@ -204,8 +214,7 @@ def plain_envelope(
             hint = suggestion(unknown, FIELDS, "keys of a plain write")
             raise EnvelopeError(f"the key {shown(unknown)} is not known here", key=unknown, hint=hint)
         acting = None if sender is None else workspace.profile(sender.profile)
-        prev = base_named(fields) if base is None else base.revision or 0
-        given = {**fields, "entity_id": named, "prev_rev": prev} if "entity_id" in fields else {**fields}
+        given = {**fields, "entity_id": named, "prev_rev": base_named(fields)} if "entity_id" in fields else {**fields}
         try:
             envelope = envelope_of(fields_in(_completed(agent, acting, given)))
         except EnvelopeError as error:
@@ -222,8 +231,6 @@ def plain_envelope(
                 f"{agent} may not write to {shown(named)}",
                 hint=f"{acting.name} acts on its own files only: use the name {acting.name!r}.",
             )
-        if base is not None and base.revision is None:
-            envelope = replace(envelope, prev_rev=_revision(_adopted(workspace, base, envelope)))
         if target:
             workspace.profile(owner)  # which says so if there is none
         return envelope
@@ -235,29 +242,6 @@ def base_named(fields: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any JSON val
     if prev is not None or not isinstance(parents, list):
         return prev
     return parents[0] if parents else 0
-
-
-def _adopted(workspace: Root, base: WriteBase, made: Envelope) -> str:
-    """The revision of a text that had none when it was read: it is taken into the history first, if it still is that.
-
-    What is there is looked at before and after, so that no later text passes for the one that was read. A retry
-    is known by its agent and ``op_id``, whatever it is made on.
-    """
-    store, entity = workspace.store, made.entity_id
-    now = store.read(entity)
-    if base.fits is not None and base.fits(now):
-        prev, _ = newest(workspace, entity)
-        if store.read(entity, prev).digest == now.digest:
-            return prev
-    head = store.head(entity)
-    revision = "0" if head is None else head.revision
-    if any((each.agent, each.op_id) == (made.agent_id, made.op_id) for each in store.log(entity)):
-        return revision
-    raise StaleError(
-        f"{entity} is at revision {revision}; this write was made on an older text, which has none",
-        found=revision,
-        hint=AGAIN,
-    )
 
 
 class Sending(TypedDict, total=False):

@@ -68,7 +68,7 @@ def audit(
 
 _AgentName = Annotated[str, P(argument=True)]
 _Id = Annotated[str | None, P(argument=True)]
-_Yes = Annotated[bool, P("Remove all, where there are several.")]
+_EvenSeveral = Annotated[bool, P("Remove all, where there are several.")]
 _TokensFile = Annotated[
     str | None,
     P(
@@ -115,7 +115,7 @@ def key_list(call: Call) -> dict[str, Any]:
     examples=("catmem key remove trinity 20261121t120000", "catmem key remove trinity --yes"),
     opens="root",
 )
-def key_remove(call: Call, *, agent: _AgentName, key_id: _Id = None, yes: _Yes = False) -> Outcome:
+def key_remove(call: Call, *, agent: _AgentName, key_id: _Id = None, yes: _EvenSeveral = False) -> Outcome:
     """Remove a key of AGENT: KEY_ID, or all. What it signed and is not written yet is refused from now on."""
     config = call.root.config
     if key_id is None and not yes:
@@ -191,7 +191,7 @@ def token_list(call: Call, *, tokens_path: _TokensFile = None) -> dict[str, Any]
     opens="root",
 )
 def token_remove(
-    call: Call, *, agent: _AgentName, token_id: _Id = None, yes: _Yes = False, tokens_path: _TokensFile = None
+    call: Call, *, agent: _AgentName, token_id: _Id = None, yes: _EvenSeveral = False, tokens_path: _TokensFile = None
 ) -> Outcome:
     """Remove a token of AGENT: TOKEN_ID, or all. It stops working at once, at a running server too."""
     config, path = _place(call, tokens_path)

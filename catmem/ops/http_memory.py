@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from catmem import clock
 from catmem.entities.contents import content_of
@@ -22,10 +22,6 @@ from catmem.workspace.profile_memory import emptied_text
 from catmem.workspace.seen_entry import entry_dicts, rules_in
 from catmem.writing.drift_guard import shown_rows
 from catmem.writing.written import Written
-
-if TYPE_CHECKING:
-    from catmem.envelopes.papers import WriteBase
-
 
 # --- reading ---------------------------------------------------------------------------------------------------------
 
@@ -149,8 +145,7 @@ def with_head(call: Call, value: Any) -> Iterator[None]:  # noqa: ANN401 - any J
         yield
     except RefusedError as error:
         if error.found is not None:
-            named = str(value["entity_id"])
-            entity = f"{named}/user" if is_name(named) else named
+            entity = entity_named(value)
             now = call.root.store.head(entity)
             error.head = {"rev": 0 if now is None else revision_number(now.revision)}
             if now is not None and (call.actor is None or is_declared(entity)):
@@ -192,50 +187,53 @@ def submit(
     )
 
 
+def entity_named(value: Mapping[str, Any]) -> str:
+    """The entity that a body names; the name of a profile means its USER.md."""
+    named = str(value.get("entity_id"))
+    return f"{named}/user" if is_name(named) else named
+
+
 def _submitted(call: Call, request_body: RequestBody, *, confirm: bool) -> Written:
     from catmem.config.json_schema import shown
-    from catmem.envelopes.papers import Sender, is_plain, plain_envelope, submit, submit_read
+    from catmem.envelopes.papers import Sender, is_plain, submit, submit_plain
 
     sender = None if call.actor is None else Sender(str(call.agent), call.actor)
     made: Callable[..., Written]
-    value, entity = request_body.value, ""
+    value = request_body.value
     if isinstance(value, dict) and is_plain(value):
         fields = dict(value)
         reason = fields.pop("reason", None)
         if not (reason is None or isinstance(reason, str)):
             raise EnvelopeError(f"reason is {shown(reason)}", key="reason", hint="Nothing was written. Give a text.")
-        envelope = plain_envelope(call.root, fields, sender, _base(fields, request_body))
-        entity, made = envelope.entity_id, partial(submit_read, call.root, envelope, reason=reason)
+        _refuse_contrary_base(fields, request_body)
+        made = partial(submit_plain, call.root, fields, base=request_body.match, reason=reason)
     else:
-        if isinstance(value, dict):
-            if request_body.match is not None and str(value.get("prev_rev")) != request_body.match.revision:
-                raise _contrary()
-            entity = str(value.get("entity_id"))
+        if isinstance(value, dict) and request_body.match not in {None, str(value.get("prev_rev"))}:
+            raise _contrary()
         made = partial(submit, call.root, value, size=request_body.size)
     try:
         return made(confirm=confirm, sender=sender, session=call.session)
     except UnknownRevisionError as error:
         # To a writer that is an old view like any other: it has to learn what is at the head.
-        now = call.root.store.head(entity)
+        now = call.root.store.head(entity_named(value))
         found = "0" if now is None else now.revision
         raise RefusedError(error.message, code=error.code, found=found, hint=error.hint) from error
 
 
-def _base(fields: Mapping[str, Any], request_body: RequestBody) -> "WriteBase | None":
-    """What a plain write is made on. Raises ``RequestError``: 428 where nothing says it, 400 where two things do."""
+def _refuse_contrary_base(fields: Mapping[str, Any], request_body: RequestBody) -> None:
+    """Raise ``RequestError``: 428 where nothing says what a plain write is made on, 400 where two things do."""
     from catmem.envelopes.papers import FIELDS, base_named
 
+    base = base_named(fields)
     if request_body.match is None:
-        if base_named(fields) is None and all(name in fields for name in FIELDS[:2]):
+        if base is None and all(name in fields for name in FIELDS[:2]):
             raise RequestError(
                 "nothing says what this write is made on",
                 code="no_base",
                 hint="Nothing was written. Send If-Match with the ETag of what you read, or prev_rev.",
             )
-        return None
-    if base_named(fields) is not None and str(base_named(fields)) != request_body.match.revision:
+    elif base is not None and str(base) != request_body.match:
         raise _contrary()
-    return request_body.match
 
 
 def _contrary() -> RequestError:

@@ -28,7 +28,6 @@ from catmem.registry import at, bad_plugin, registry
 if TYPE_CHECKING:
     from catmem.config.access import Rights
     from catmem.config.profile import Profile
-    from catmem.envelopes.papers import WriteBase
     from catmem.workspace.workspace import Workspace
     from catmem.writing.drift_guard import ShownWords, ToolSession
 
@@ -309,11 +308,14 @@ class Stopped(Exception):  # noqa: N818 - no error: the person has had enough
 
 
 class RequestBody(NamedTuple):
-    """The JSON of a request's body, its bytes, and what ``If-Match`` says."""
+    """The JSON of a request's body, its bytes, and what ``If-Match`` says.
+
+    ``match`` is a revision, or the ``keyed_digest`` of a text that no history had when it was read.
+    """
 
     value: Any = None
     size: int = 0
-    match: WriteBase | None = None
+    match: str | None = None
 
 
 def _no_dialogue(name: str) -> Any:  # noqa: ANN401 - there is none

@@ -8,7 +8,6 @@ whether it is the same text, and nothing else of it, for the key is made anew wi
 
 from __future__ import annotations
 
-import hmac
 import json
 import logging
 import re
@@ -23,7 +22,6 @@ from starlette.responses import JSONResponse
 from starlette.types import Scope
 
 from catmem.config.json_schema import faults_by, nearest, shown
-from catmem.envelopes.papers import WriteBase
 from catmem.envelopes.tokens import KEY, Token
 from catmem.errors import (
     BusyError,
@@ -32,7 +30,6 @@ from catmem.errors import (
     RequestError,
 )
 from catmem.jsonable import jsonable
-from catmem.workspace.change_feed import keyed_digest
 
 BodySchema: TypeAlias = dict[str, Any]
 """A JSON Schema as OpenAPI 3.1 takes it."""
@@ -109,8 +106,8 @@ def bad_parameter(message: str, hint: str) -> RequestError:
 _TAG = re.compile(r'"(?P<base>[0-9]{1,12}[a-z]{0,8}|u[0-9a-f]{32})"')
 
 
-def read_match(headers: Sequence[str]) -> WriteBase | None:
-    """What ``If-Match`` says, which may stand in several headers: a revision, or else a text that has none."""
+def read_match(headers: Sequence[str]) -> str | None:
+    """What ``If-Match`` says, which may stand in several headers: see ``RequestBody.match``."""
     if not headers:
         return None
     header = ", ".join(headers)
@@ -121,10 +118,7 @@ def read_match(headers: Sequence[str]) -> WriteBase | None:
             code="bad_precondition",
             hint='Give the ETag of what you read, such as "7". A weak tag, a list and * name no one revision.',
         )
-    base = found["base"]
-    if base.startswith("u"):
-        return WriteBase(None, lambda now: hmac.compare_digest(base, keyed_digest(now.digest)))
-    return WriteBase(base)
+    return found["base"]
 
 
 def refuse_other_type(request: Request, kind: str, called: str, hint: str) -> None:

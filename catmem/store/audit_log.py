@@ -160,7 +160,7 @@ _REVISIONS = ("prev_rev", "mem_rev")
 _KINDS: dict[str, Any] = {
     **dict.fromkeys(("ts", "entity_id", "op", "agent", "status"), str),
     **dict.fromkeys((*_REVISIONS, "reason", *_OPTIONAL), str | None),
-    **dict.fromkeys(("base_rev", "head_rev"), int | None),
+    "head_rev": int | None,
     "seconds": int | float | None,
 }
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,17}")
@@ -175,9 +175,8 @@ class AuditLine(NamedTuple):
     ``ts`` is when it ended, UTC. ``prev_rev`` is the revision (or digest) that it was made on, ``mem_rev`` the revision
     that answers it, of a conflict that at the head, ``None`` for another refusal. In the log both are numbers, but for
     branches and digests. ``head_rev`` is the number of the head then, ``None`` if unknown.
-    ``status`` is one of ``STATUSES``; ``reason`` the code of the refusal. ``seconds`` is how long it took, ``base_rev``
-    the number that ``prev_rev`` names, ``None`` for a branch and for what is in no record. ``person`` is the name of
-    the person where ``agent`` is one.
+    ``status`` is one of ``STATUSES``; ``reason`` the code of the refusal. ``seconds`` is how long it took, ``person``
+    the name of the person where ``agent`` is one.
     """
 
     ts: str
@@ -190,7 +189,6 @@ class AuditLine(NamedTuple):
     reason: str | None
     head_rev: int | None
     seconds: float | None = None
-    base_rev: int | None = None
     person: str | None = None
 
     @property

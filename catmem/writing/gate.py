@@ -175,7 +175,6 @@ class Attempt:
             reason=reason,
             head_rev=head,
             seconds=round(seconds, 6),
-            base_rev=self._base(prev),
             person=person_name() if self.agent == PERSON else None,
         )
 
@@ -208,15 +207,6 @@ class Attempt:
         except CatmemError:
             return None  # it was refused for that very reason, or for another one that comes first
         return 0 if head is None else revision_number(head.revision)
-
-    def _base(self, prev: str | None) -> int | None:
-        """The number of the revision that ``prev`` names: none for a branch, and for a digest in no record."""
-        if prev is not None and prev.startswith("sha256:"):
-            try:
-                prev = next((each.revision for each in self._store.log(self.entity) if each.digest == prev), None)
-            except CatmemError:
-                return None
-        return int(prev) if prev is not None and _NUMBER.fullmatch(prev) else None
 
     @property
     def _store(self) -> Store:

@@ -21,7 +21,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from catmem.config.json_schema import shown
-from catmem.envelopes.papers import WriteBase, plain_envelope, submit_read
+from catmem.envelopes.papers import submit_plain
 from catmem.errors import (
     CatmemError,
     DriftError,
@@ -286,13 +286,9 @@ def put(sent: SentForm, content: Sequence[Mapping[str, Any]]) -> Written:
     refused whatever ``on_stale`` says: branches are for agents that cannot try again, and a person can look. It sees
     what it replaces, so it is asked no second time (``semantic_alert``). A secret is refused.
     """
-    expected = sent.seen
-    base = WriteBase(expected)
-    if is_digest(expected):
-        base = WriteBase(None, lambda snapshot: snapshot.digest == expected)
     fields = {"entity_id": sent.named, "content": content, **({} if sent.op_id is None else {"op_id": sent.op_id})}
-    envelope = plain_envelope(sent.workspace, fields, None, base)
-    return submit_read(sent.workspace, envelope, confirm=True, on_stale="refuse", allow_secret=False)
+    how: dict[str, Any] = {"confirm": True, "on_stale": "refuse", "allow_secret": False}
+    return submit_plain(sent.workspace, fields, base=sent.seen, **how)
 
 
 def done(sent: SentForm, written: Written, address: str | None = None) -> Redirect:

@@ -92,7 +92,7 @@ def test_any_name_stays_on_one_line_in_ascii(log, name):
         b"[" * 100_000,
         LINE._replace(ts=7).to_json(),
         LINE._replace(head_rev="8").to_json(),
-        LINE._replace(base_rev=True).to_json(),
+        LINE._replace(head_rev=True).to_json(),
         LINE._replace(seconds=True).to_json(),
         LINE._replace(seconds="1").to_json(),
     ],

@@ -201,7 +201,7 @@ def test_an_error_that_nobody_foresaw_keeps_what_was_typed(client, workspace, mo
     def broken(*_, **__):
         raise RuntimeError("a secret of the machine")
 
-    monkeypatch.setattr(writing, "submit_read", broken)
+    monkeypatch.setattr(writing, "submit_plain", broken)
     made, forms = refused(sent(client, form), 500)
     assert "something went wrong in the server" in made.text
     assert "secret" not in made.text

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple, TypedDict, Unpack
 from uuid import uuid4
 
 from catmem import clock
-from catmem.config.access import Rights
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import Profile
 from catmem.digest import bytes_digest
@@ -42,7 +41,7 @@ from catmem.envelopes.envelope import (
 )
 from catmem.errors import EnvelopeError, ForbiddenError, UnknownNameError, wrong_type
 from catmem.jsonable import jsonable
-from catmem.names import DECLARED_RULE, is_declared, is_name, parts_of
+from catmem.names import DECLARED_RULE, is_declared, is_name
 from catmem.store.contract import EXTERNAL, PERSON, REVISION, Change, revision_number
 from catmem.workspace.change_feed import keyed_digest
 from catmem.workspace.history import declared_of
@@ -221,18 +220,8 @@ def _plain_envelope(workspace: Root, fields: Mapping[str, Any], sender: Sender |
             if error.key == "entity_id":
                 error.hint = f"Write PROFILE/user or PROFILE/memory; PROFILE alone is PROFILE/user. {DECLARED_RULE}"
             raise
-        owner, target = parts_of(envelope.entity_id)
-        if not target:
-            declared_of(workspace, owner, acting)
-        elif not (
-            acting is None or owner == acting.name or Rights(acting, target, workspace.config.taxonomy).unbounded
-        ):
-            raise ForbiddenError(
-                f"{agent} may not write to {shown(named)}",
-                hint=f"{acting.name} acts on its own files only: use the name {acting.name!r}.",
-            )
-        if target:
-            workspace.profile(owner)  # which says so if there is none
+        if is_declared(envelope.entity_id):
+            declared_of(workspace, envelope.entity_id, acting)
         return envelope
 
 

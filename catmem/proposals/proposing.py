@@ -10,10 +10,9 @@ from uuid import uuid4
 
 from catmem.config.config import Approval
 from catmem.errors import ApprovalError, ProposalError
-from catmem.model.document import Document, gone_entries
+from catmem.model.document import Document
 from catmem.names import UNCATEGORIZED
 from catmem.proposals.proposal import ProposalReader, ProposalState, ProposedChange, changes_of, safe_text
-from catmem.staleness.lineage import changed_document
 from catmem.store.contract import PERSON, PROPOSAL, Change, Current, Revision
 from catmem.workspace.root import Root
 from catmem.writing.gate import Attempt
@@ -69,8 +68,7 @@ def _propose(attempt: Attempt, current: Current, data: bytes, change: Change) ->
     _refuse_titles(old, new, attempt.entity)
     would = changes_of(old, new, None, [action.get("action") for action in change.note.get("actions", ())])
     tips = reader.tips(agent)
-    # Of one that stands apart it is enough that it waits; what it changes is not worked out.
-    own = [reader.read(each, None) for each in tips if not _is_apart(attempt, old, current.revision, each, would)]
+    own = [reader.read(each, None) for each in tips]
     again = next((each for each in own if is_same(each.changes, would)), None)
     if again is not None:
         attempt.op = "propose"
@@ -97,18 +95,6 @@ def _propose(attempt: Attempt, current: Current, data: bytes, change: Change) ->
     waits = replace(change, op="propose", note=note, waits=True, merges=merges, keeps_note=True)
     attempt.commit(current.revision, update, waits)
     return NewProposal(said["id"], tuple(each.id for each in replaced))
-
-
-def _is_apart(attempt: Attempt, old: Document, base: object, tip: Revision, would: Sequence[ProposedChange]) -> bool:
-    """Whether one that waits and a new one change other entries of what is there now: neither ends the other."""
-    said, kinds = tip.note[PROPOSAL], {each.get("action") for each in tip.note.get("actions", ())}
-    if said["base"] != base:
-        return False
-    data = attempt.workspace.store.read(attempt.entity, tip.revision).data
-    if pinned := {each.before[:2] for each in would if each.before is not None}:
-        return pinned.isdisjoint((each.category, each.body) for each in gone_entries(*changed_document(old, data)[1]))
-    lines = [line.encode() for each in would if each.after is not None for line in each.after.body.split("\n")]
-    return bool(kinds) and ("add" not in kinds or (kinds == {"add"} and any(line not in data for line in lines)))
 
 
 def _refuse_titles(old: Document, new: Document, entity: str) -> None:

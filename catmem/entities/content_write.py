@@ -10,7 +10,7 @@ from catmem.config.config import DeclaredEntity
 from catmem.config.json_schema import shown
 from catmem.digest import bytes_digest, content_digest
 from catmem.entities.contents import content_bytes, merge_contents, plain_content
-from catmem.envelopes.document_write import (
+from catmem.envelopes.envelope_write import (
     AGAIN,
     head_of,
 )

@@ -28,7 +28,6 @@ from catmem.envelopes.agents import (
     role_hash,
     signing_key,
 )
-from catmem.envelopes.document_write import DocumentWrite
 from catmem.envelopes.envelope import (
     Envelope,
     content_hash,
@@ -39,6 +38,7 @@ from catmem.envelopes.envelope import (
     operations_of,
     read_envelope,
 )
+from catmem.envelopes.envelope_write import EnvelopeWrite
 from catmem.errors import EnvelopeError, ForbiddenError, UnknownNameError, wrong_type
 from catmem.jsonable import jsonable
 from catmem.names import DECLARED_RULE, is_declared, is_name
@@ -89,12 +89,12 @@ def submit_read(
     """The same for an envelope that was read already."""
     how.setdefault("allow_secret", how.get("confirm", False))
     entity, content = envelope.entity_id, envelope.content
-    kind: type[Write] = DocumentWrite
+    kind: type[Write] = EnvelopeWrite
     if is_declared(entity):
         from catmem.entities.content_write import ContentWrite
 
         kind = ContentWrite
-    elif isinstance(content, list):
+    else:
         with gate.checks(root, entity, op="write", agent=envelope.agent_id):
             content = operations_of(content)
     how |= {"op_id": envelope.op_id, "merges": tuple(map(str, envelope.merges))}
@@ -338,5 +338,5 @@ def _plain(content: Any) -> Any:  # noqa: ANN401 - what a caller gives, and JSON
     if isinstance(content, Mapping):
         return dict(content)  # which the schema refuses
     if not isinstance(content, Sequence) or not all(isinstance(each, Operation | Mapping) for each in content):
-        raise wrong_type("content", content, "a list of catmem.Operation, or a text")
+        raise wrong_type("content", content, "a list of catmem.Operation")
     return [jsonable(each) if isinstance(each, Operation) else dict(each) for each in content]

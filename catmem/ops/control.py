@@ -296,7 +296,6 @@ def _submitted(call: Call, place: str, *, confirm: bool, on_stale: OnStale | Non
     "envelope",
     examples=(
         "catmem envelope -p trinity --as trinity --add 'Vendor is Acme Ltd.' -c workflow-rules-finance",
-        "catmem envelope -p trinity --text USER.md > e.json",
         "catmem envelope -p trinity --as trinity --json operations.json --prev 7 | catmem write --envelope -",
     ),
     apart={"added": "json text", "json": "text"},
@@ -313,9 +312,7 @@ def envelope(
     json: Annotated[
         str | None, P("A list of operations, or the value of a declared entity; or -.", metavar="FILE", file=True)
     ] = None,
-    text: Annotated[
-        str | None, P("A whole text that takes the place of the old one; or -.", metavar="FILE", file=True)
-    ] = None,
+    text: Annotated[str | None, P("The text of a declared entity; or -.", metavar="FILE", file=True)] = None,
     prev: Annotated[
         str | None, P("What it is made on. By default the newest, if no other program wrote.", metavar="REVISION")
     ] = None,

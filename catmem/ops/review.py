@@ -70,9 +70,8 @@ def proposals(
     """List the changes of agents that wait for you: id, file, who, when, why, and what changes.
 
     A yes removes the lines with - and adds those with +. A proposal is stale if its entry was changed since: you see
-    the entry before, as proposed, and now. A proposal is done, and waits no more, if the file says by now what it
-    proposes. Its ID shows also one that was decided. ENTITY is PROFILE/user or PROFILE/memory; PROFILE alone means
-    both files.
+    the entry before, as proposed, and now. Its ID shows also one that was decided. ENTITY is PROFILE/user or
+    PROFILE/memory; PROFILE alone means both files.
 
     Answers to --interactive: y approves, n REASON rejects, e WORDS approves in other words, s skips, a approves this
     one and all later ones of the same profile and categories, q quits, ? explains. In a pipe each line is one.

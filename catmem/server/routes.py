@@ -405,8 +405,7 @@ def _table(said: dict[str, Any]) -> dict[str, Any]:
 _PLAIN_FIELDS = {
     "entity_id": "What is written: PROFILE/user or PROFILE/memory (PROFILE alone means PROFILE/user), or an entity "
     "that catmem.yaml declares.",
-    "content": "Operations, or a whole text, as in an envelope. Of an entity that catmem.yaml declares its text, or "
-    "any JSON value.",
+    "content": "Operations, as in an envelope. Of an entity that catmem.yaml declares its text, or any JSON value.",
     "prev_rev": "The revision that it is made on. If-Match can say it too; one of the two has to.",
     "parents": "The same as prev_rev, in a list; behind it the revisions that the write merges, branches too.",
     "op_id": "A name of the writer's own for this write, the same in a retry.",

@@ -1,7 +1,7 @@
 """How a write turns what is there into what is to be there: by operations on the entries of a memory file.
 
 The steps of a write (``writing/write.py``) ask a ``Write`` where kinds of content differ: what the writer may do at
-all, what the new text is, how much of the old words is left. Envelopes (``envelopes/document_write.py``) and
+all, what the new text is, how much of the old words is left. Envelopes (``envelopes/envelope_write.py``) and
 declared entities (``entities/content_write.py``) have kinds of their own.
 """
 

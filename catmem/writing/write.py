@@ -142,7 +142,7 @@ STEPS = (
         "content",
         "on the text",
         methodcaller("check_content"),
-        ("structure", "threat", "secret", "over_budget", "no_match"),
+        ("threat", "secret", "over_budget", "no_match"),
     ),
     WriteStep("approval", "on the text", approval),
 )

@@ -435,7 +435,7 @@ restore project:alpha 1
 write -p neo ../home/given/copy.md --expected 0
 write neo/user ../home/given/copy.md --expected 0
 envelope -p neo --as neo --json '{"vendor": "Env"}' --prev 3 --op-id neo:2 --unsigned
-envelope -p neo -t user --text "## Rules\\nA whole text.\\n" --prev 0
+envelope -p neo -t user --text "A whole text." --prev 0
 """,
     "envelopes": """
 key list

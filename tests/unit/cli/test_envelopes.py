@@ -22,13 +22,15 @@ def place(tmp_path, monkeypatch):
     return tmp_path / "root"
 
 
-def test_a_whole_text_from_a_person(place):
+def test_a_text_is_for_a_declared_entity_and_is_held_to_the_alert(place):
     with (place / "catmem.yaml").open("a") as config:
-        config.write("semantic_alert: 0.6\n")
-    made = run("envelope", "-p", "neo", "--text", "-", input="## Talk\nnothing else\n")
-    assert "error[semantic_collision]" in run("write", "--envelope", "-", input=made.stdout, status=3).stderr
+        config.write("semantic_alert: 0.6\nentities: {'notes:alpha': {content: text}}\n")
+    for text, status in (("nothing else\n", 0), ("quite another\n", 3)):
+        made = run("envelope", "-p", "notes:alpha", "--text", "-", input=text)
+        said = run("write", "--envelope", "-", input=made.stdout, status=status).stderr
+    assert "error[semantic_collision]" in said
     run("write", "--envelope", "-", "--confirm", input=made.stdout)
-    assert user_text(place).startswith("## Talk\nnothing else")
+    assert "error[schema]" in run("envelope", "-p", "neo", "--text", "-", input="## Talk\nx\n", status=2).stderr
 
 
 def test_json_content(place):

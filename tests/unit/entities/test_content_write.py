@@ -14,7 +14,6 @@ from catmem.errors import (
     ConfigError,
     EditError,
     EnvelopeError,
-    ForbiddenError,
     RefusedError,
     StaleError,
     UnknownNameError,
@@ -24,7 +23,6 @@ from catmem.workspace import history
 from catmem.workspace.change_feed import all_entities, changes_since
 from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace
-from tests.golden.case import put
 from tests.http_root import Served, served
 from tests.refusals import refusal
 from tests.unit.entities.conftest import ALPHA, DATABASE, NOTES, file_of
@@ -213,38 +211,17 @@ def test_a_row_of_another_program_is_no_content(make: Callable[..., Workspace]) 
     assert ws.content(ALPHA).value == {"a": 1}
 
 
-def test_an_envelope_that_merges_files_is_for_who_sees_all(make: Callable[..., Workspace]) -> None:
+def test_an_envelope_merges_no_branches_of_files(make: Callable[..., Workspace]) -> None:
     root = make("on_stale: branch\n")
-    put(root.root / "profiles" / "neo.yaml", "user_memory_categories: ['*']\nwritable_categories: [talk]\n")
     add = [{"action": "add", "content": "one", "category": "talk"}]
     root.submit(root.envelope("neo", add, prev=0))
     root.submit(root.envelope("neo", [{**add[0], "content": "two"}], prev=1))
     root.submit(root.envelope("neo", [{**add[0], "content": "three"}], prev=1, agent="boss"))
-    assert [each.revision for each in root.branches("neo")] == ["2a"]
     four = [{**add[0], "content": "four"}]
-    with pytest.raises(ForbiddenError, match="may not merge"):
-        root.submit(jsonable(root.envelope("neo", four, agent="neo", prev=2)) | {"parents": [2, "2a"]})
-    with pytest.raises(EnvelopeError, match="only a whole text") as caught:
+    with pytest.raises(EnvelopeError, match="parents names branches") as caught:
         root.submit(jsonable(root.envelope("neo", four, agent="boss", prev=2)) | {"parents": [2, "2a"]})
     assert caught.value.key == "parents"
-    with pytest.raises(EditError, match="revision 1 of neo/user is no branch"):
-        root.submit(jsonable(root.envelope("neo", "## Talk\nall\n", agent="boss", prev=2)) | {"parents": [2, 1]})
     assert [each.revision for each in root.branches("neo")] == ["2a"]
-    whole = "## Talk\none\n§\ntwo\n§\nthree\n"
-    done = root.submit(jsonable(root.envelope("neo", whole, agent="boss", prev=2)) | {"parents": [2, "2a"]})
-    assert (done.revision, root.branches("neo")) == ("3", [])
-
-
-def test_an_agents_merge_by_envelope_cannot_wait(make: Callable[..., Workspace]) -> None:
-    root = make("on_stale: branch\napproval: all\n")
-    root.add("neo", "one", category="talk")
-    root.add("neo", "two", category="talk", expected=1)
-    late = root.add("neo", "three", category="talk", expected=1, on_stale="branch")
-    whole = "## Talk\none\n§\ntwo\n§\nthree\n"
-    fields = jsonable(root.envelope("neo", whole, agent="boss", prev=2)) | {"parents": [2, late.revision]}
-    refusal("needs_approval", root.submit, fields)
-    assert root.proposals() == []
-    assert [each.revision for each in root.branches("neo")] == [late.revision]
 
 
 def test_an_envelope_for_an_entity_is_made_for_its_readers_alone(any_root: Workspace) -> None:

@@ -15,21 +15,22 @@ from tests.refusals import refusal
 from tests.together import together
 
 KEY = b"k" * 32
+ADD = [{"action": "add", "content": "short answers", "category": "talk"}]
 ENVELOPE = Envelope(
     entity_id="neo/user",
     agent_id="planner",
     op_id="a1",
     timestamp="2026-11-21T12:00:00Z",
     prev_rev=7,
-    content="## Talk\nshort answers\n",
-    mem_hash=content_hash("## Talk\nshort answers\n"),
+    content=ADD,
+    mem_hash=content_hash(ADD),
     role_id="neo@v3",
     role_hash="sha256:" + "0" * 64,
 )
 SIGNED = ENVELOPE.signed("k1", KEY)
 CHANGED = {
     "entity_id": "neo/memory", "agent_id": "auditor", "op_id": "a2", "timestamp": "2026-11-21T12:00:01Z",
-    "prev_rev": 8, "content": "## Talk\nlong answers\n", "mem_hash": "sha256:" + "1" * 64, "role_id": "neo@v4",
+    "prev_rev": 8, "content": [], "mem_hash": "sha256:" + "1" * 64, "role_id": "neo@v4",
     "merges": ("8a",),
     "names_parents": False,
     "role_hash": "sha256:" + "2" * 64, "key_id": "k2",

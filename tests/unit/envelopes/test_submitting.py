@@ -1,7 +1,7 @@
-"""What the root makes of an envelope: the write, safe retries, what is refused, and whole texts."""
+"""What the root makes of an envelope: the write, safe retries, and what is refused."""
 
 from concurrent.futures import ThreadPoolExecutor
-from datetime import date, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -9,14 +9,12 @@ from catmem.envelopes.agents import new_key, remove_keys
 from catmem.envelopes.envelope import moment
 from catmem.errors import (
     CatmemError,
-    EditError,
-    ForbiddenError,
 )
 from catmem.jsonable import jsonable
 from catmem.workspace.workspace import Workspace
 from tests.envelopes import PROFILES, TEXT, signed_root
 from tests.refusals import refusal
-from tests.roots import make_root, newest, text_of
+from tests.roots import make_root
 
 ADD = [{"action": "add", "content": "tea, not coffee", "category": "talk"}]
 CONFIG = "agents: {planner: neo}\n"
@@ -61,34 +59,7 @@ def test_the_history_keeps_the_envelope_with_its_signature_and_not_the_content_a
     assert "tea" not in str(dict(head.note))
 
 
-# --- retries -------------------------------------------------------------------------------------------------------
-
-
 # --- what is there -------------------------------------------------------------------------------------------------
-
-
-def test_a_stale_document_is_merged_where_the_root_says_so(tmp_path):
-    workspace = make_root(tmp_path, config="on_drift: merge\n", profiles=PROFILES, files={"neo/user": TEXT})
-    yours = workspace.envelope("neo", TEXT.replace("be kind", "be very kind"))
-    workspace.submit(workspace.envelope("neo", ADD, agent="neo"))
-    done = workspace.submit(yours)
-    assert done.revision == "3"
-    assert "be very kind" in text_of(workspace)
-    assert "tea, not coffee" in text_of(workspace)
-    clash = workspace.envelope("neo", TEXT.replace("be kind", "be rude to everyone"), prev=1)
-    assert refused(workspace, clash).code == "drift"
-
-
-def test_the_alert_tells_nothing_of_words_that_the_writer_does_not_see(tmp_path):
-    text = "launch code is tangerine\n\n## Talk\nshort\n\n## Vault\nthe merger with Globex\n"
-    chief = {"chief": "tier: 1\nuser_memory_categories: [talk]\nwritable_categories: ['*']\n"}
-    workspace = make_root(tmp_path, config="semantic_alert: 0.6\n", profiles=chief, files={"chief/user": text})
-
-    def answer(guess):
-        error = refused(workspace, workspace.envelope("chief", f"## Talk\n{guess}\n", agent="chief", prev=1))
-        return error.code, error.message
-
-    assert answer("launch code") == answer("zebra") == answer("globex")
 
 
 def test_a_text_that_no_history_has_is_taken_in_before_an_envelope_is_made(signing):
@@ -223,105 +194,3 @@ def test_of_writers_that_race_on_one_revision_one_is_taken(signing):
     assert outcomes.count("2") == 1
     assert set(outcomes) == {"2", "stale_prev"}
     assert signing.store.head("neo/user").revision == "2"
-
-
-# --- whole texts: what each writer may change, what no tool is to write -----------------------------------------------
-
-DAY = date(2026, 5, 1)
-WATCHED = PROFILES | {
-    "narrow": "tier: 1\nuser_memory_categories: [talk]\nwritable_categories: ['*']\n",
-    "careful": "tier: 1\nmay_verify: false\nuser_memory_categories: ['*']\ninclude_uncategorized: true\n"
-    "writable_categories: ['*', __uncategorized__]\n",
-}
-
-
-@pytest.fixture(autouse=True)
-def today(monkeypatch):
-    monkeypatch.setattr("catmem.clock.today", lambda: DAY)
-
-
-@pytest.fixture
-def watched(tmp_path):
-    return make_root(tmp_path, profiles=WATCHED, files={f"{name}/user": TEXT for name in WATCHED})
-
-
-def submit(watched, content, agent="neo", entity="neo"):
-    return watched.submit(watched.envelope(entity, content, agent=agent, prev=newest(watched, f"{entity}/user")))
-
-
-def rejected(watched, content, agent="neo", entity="neo"):
-    before = text_of(watched, f"{entity}/user")
-    with pytest.raises(CatmemError) as caught:
-        submit(watched, content, agent, entity)
-    assert text_of(watched, f"{entity}/user") == before
-    return caught.value
-
-
-# --- who may -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("agent", ["neo", "other", "narrow"])
-@pytest.mark.parametrize("content", [TEXT, "", "## Talk\nx\n"])
-def test_who_does_not_see_everything_sends_no_whole_document(watched, agent, content):
-    error = rejected(watched, content, agent, agent if agent != "narrow" else "neo")
-    assert isinstance(error, ForbiddenError)
-    assert "operations" in error.hint
-
-
-def test_it_is_refused_as_well_where_nothing_is_hidden(tmp_path):
-    watched = make_root(tmp_path, profiles=PROFILES, files={"neo/user": "## Talk\nx\n"})
-    assert isinstance(rejected(watched, "## Talk\nx\n"), ForbiddenError)
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("[verified_date: 2026-01-01] short answers", "[verified_date: 2026-04-30] short answers"),
-        ("[verified_date: 2026-01-01] short answers", "short answers"),
-        ("[verified_date: 2026-01-01]", "[verified_date: 2026-01-01, created: 2026-04-30]"),
-        ("be kind", "be kind\n§\n[verified_date: 2026-04-30] brand new"),
-    ],
-)
-def test_the_clock_of_a_fact_needs_the_right_to_verify(watched, old, new):
-    assert isinstance(rejected(watched, TEXT.replace(old, new), "careful", "careful"), ForbiddenError)
-    assert submit(watched, TEXT.replace(old, new), "boss", "careful").changed
-
-
-def test_the_verification_of_one_fact_is_not_moved_to_another(watched):
-    swapped = TEXT.replace("[verified_date: 2026-01-01] short", "short").replace(
-        "no calls", "[verified_date: 2026-01-01] no calls"
-    )
-    assert isinstance(rejected(watched, swapped, "careful", "careful"), ForbiddenError)
-
-
-# --- the content itself --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "rule"),
-    [
-        ("## Talk\n```\nopen\n", "unclosed-fence"),
-        ("## Talk\nx\n## Talk\ny\n", "duplicate-section"),
-        ("## Talk\n[source: x]\n", "empty-body"),
-        ("## Talk\n[source: a, source: b] x\n", "duplicate-tag"),
-        ("## Talk\n[verified date: 2026-01-01] x\n", "malformed-tags"),
-        ("## ?\nx\n", "empty-slug"),
-        ("## Talk\n" + "x" * (1 << 20) + "y\n", "entry-too-large"),
-    ],
-)
-def test_a_text_with_a_problem(watched, text, rule):
-    error = rejected(watched, text, agent=None)
-    assert (type(error), error.code) == (EditError, "structure")
-    assert f"({rule})" in str(error)
-
-
-# --- new words are not verified ---
-
-REWORDED = "short answers, always"
-
-
-def test_a_text_that_keeps_the_verification_of_other_words_is_refused(watched):
-    kept = TEXT.replace("short answers", REWORDED)
-    assert isinstance(rejected(watched, kept, "careful", "careful"), ForbiddenError)
-    submit(watched, kept.replace("[verified_date: 2026-01-01] ", ""), "careful", "careful")
-    assert f"\n{REWORDED}\n" in text_of(watched, "careful/user")

@@ -2,7 +2,6 @@
 
 import json
 from contextlib import closing
-from dataclasses import replace
 from uuid import uuid4
 
 import pytest
@@ -90,30 +89,14 @@ def test_a_replay_has_it(ws, tmp_path):
 
 
 @in_files
-@pytest.mark.parametrize("form", ["operations", "text"])
-def test_an_envelope_waits(ws, form):
-    content = (
-        [{"action": "replace", "old_text": "Fridays", "content": NEW}]
-        if form == "operations"
-        else ws.store.peek("boss/user").decode().replace("Deploys go out on Fridays.", NEW)
-    )
+def test_an_envelope_waits(ws):
+    content = [{"action": "replace", "old_text": "Fridays", "content": NEW}]
     done = ws.submit(ws.envelope("boss", content, agent="boss", prev=newest(ws, "boss/user")))
     assert done.waiting
     assert ws.proposal(done.waiting).agent == "boss"
     assert NEW.encode() not in ws.store.peek("boss/user")
     ws.approve(done.waiting)
     assert NEW.encode() in ws.store.peek("boss/user")
-
-
-@in_files
-def test_an_envelope_cannot_merge_one_in(ws):
-    name = propose(ws, "boss")
-    leaf = ws.proposal(name).revision
-    envelope = ws.envelope("boss", [{"action": "add", "content": "More.", "category": "rules"}], agent="boss")
-    with pytest.raises(ProposalError) as caught:
-        ws.submit(replace(envelope, merges=(leaf,)))
-    assert caught.value.code == "on_proposal"
-    assert ws.proposal(name).state == "waiting"
 
 
 # --- what is purged is gone from what waits too ---

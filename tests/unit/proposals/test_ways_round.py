@@ -6,13 +6,13 @@ from contextlib import suppress
 
 import pytest
 
-from catmem.errors import ApprovalError, CatmemError, EditError, ForbiddenError, ProposalError
+from catmem.errors import CatmemError, EditError, ForbiddenError, ProposalError
 from catmem.proposals import proposing
 from catmem.store.contract import Change
 from catmem.workspace.history import restore
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
-from tests.roots import make_root, newest, text_of
+from tests.roots import make_root, text_of
 
 PROFILES = {
     "boss": "tier: 1\nuser_memory_categories: ['*']\nmay_approve: ['*']\n",
@@ -54,20 +54,6 @@ def test_what_was_looked_at_under_an_id_stays_what_it_is(tmp_path):
     assert ws.proposal(first).reason == "First."
     ws.approve(first)
     assert "2020-01-01" not in text_of(ws)
-
-
-NO_ENTRY_SHOWS = {
-    "a title": f"# OTHER TITLE\n\n{TEXT.replace('## Rules', '## RULES')}§\nOne more note.\n",
-    "a new section": TEXT.replace("Fridays", "Mondays") + "\n## From now on Acme is paid\n",
-}
-
-
-@pytest.mark.parametrize("text", NO_ENTRY_SHOWS.values(), ids=NO_ENTRY_SHOWS)
-def test_what_no_entry_shows_cannot_ride_along(tmp_path, text):
-    ws = root(tmp_path, "all")
-    with pytest.raises(ApprovalError):
-        ws.submit(ws.envelope("boss", text, agent="boss", prev=newest(ws, "boss/user")))
-    assert ws.proposals() == []
 
 
 def test_an_alias_is_its_category(tmp_path):
@@ -148,12 +134,6 @@ def test_words_that_the_file_has_by_now_are_not_approved_into_one_with_it(tmp_pa
     with pytest.raises(ProposalError):
         ws.approve(name)
     ws.reject(name)
-
-
-def test_a_new_section_that_an_entry_shows_waits(tmp_path):
-    ws = root(tmp_path)
-    text = NO_ENTRY_SHOWS["a new section"] + "An entry shows it.\n"
-    assert ws.submit(ws.envelope("boss", text, agent="boss", prev=newest(ws, "boss/user"))).waiting
 
 
 def test_a_retry_says_what_became_of_it(tmp_path):

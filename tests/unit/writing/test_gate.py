@@ -377,9 +377,8 @@ def test_the_tool_asks_and_takes_the_confirm(tmp_path):
 
 def test_an_envelope_is_held_to_it_without_asking(tmp_path):
     workspace = alerting(tmp_path)
-    for content in (f"## Work\n{FAR}\n", [{"action": "replace", "old_text": "Deploys", "content": FAR}]):
-        envelope = workspace.envelope("neo", content)
-        refusal("semantic_collision", workspace.submit, envelope)
+    envelope = workspace.envelope("neo", [{"action": "replace", "old_text": "Deploys", "content": FAR}])
+    refusal("semantic_collision", workspace.submit, envelope)
     assert workspace.submit(envelope, confirm=True).changed
 
 
@@ -390,12 +389,3 @@ def test_an_empty_value_has_no_words_that_could_be_lost(tmp_path, empty):
     workspace.put("project:alpha", empty, expected="0")
     workspace.put("project:alpha", {"plan": "ship on Friday"}, expected="1")
     refusal("semantic_collision", workspace.put, "project:alpha", {"status": "done"}, expected="2")
-
-
-def test_a_document_without_words_has_none_that_could_be_lost(tmp_path):
-    workspace = make_audited(tmp_path, "semantic_alert: 0.6\n")
-    workspace.add("neo", "…!?", category="work")
-    text = "## Work\nShip on Friday.\n"
-    assert workspace.submit(workspace.envelope("neo", text)).changed
-    with pytest.raises(RefusedError):
-        workspace.submit(workspace.envelope("neo", "## Work\nNever deploy.\n"))

@@ -11,6 +11,7 @@ from catmem.jsonable import jsonable
 from catmem.model import document
 from catmem.plugins.sql.connections import Database, Link
 from tests.http_root import plain, served_root
+from tests.roots import put_bytes
 
 CONFIG = "agents: {planner: neo}\nstore: sqlite:///memory.db\n"
 TEXT = "## Talk\n[verified_date: 2026-01-01] short answers\n§\nno calls before ten\n"
@@ -19,7 +20,7 @@ TEXT = "## Talk\n[verified_date: 2026-01-01] short answers\n§\nno calls before 
 @pytest.fixture
 def served(tmp_path):
     for served in served_root(tmp_path, CONFIG):
-        served.workspace.submit(served.workspace.envelope("neo", TEXT))
+        put_bytes(served.workspace, "neo/user", TEXT)
         yield served
 
 

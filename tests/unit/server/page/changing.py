@@ -9,6 +9,7 @@ from catmem.server.guard import ServerSettings
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.http_root import ADDRESS
+from tests.roots import put_bytes
 
 STORES = ["files", "sqlite:///memory.db"]
 CONFIG = """\
@@ -40,7 +41,7 @@ def root(folder, store="files", *, text=TEXT, config=CONFIG, **profiles):
         put(folder / "profiles" / f"{name}.yaml", profile)
     workspace = Workspace.open(folder, search=False)
     if text:
-        workspace.submit(workspace.envelope("neo", text))
+        put_bytes(workspace, "neo/user", text)
     return workspace
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from catmem.clock import today
 from tests.days import stand_still
-from tests.roots import text_of
+from tests.roots import put_bytes, text_of
 from tests.unit.server.page.changing import CONFIG, STORES, root, served
 from tests.unit.server.page.forms import sent, shown
 
@@ -90,7 +90,7 @@ def test_the_page_writes_what_the_library_writes(  # noqa: PLR0917 - what is dra
     client, workspace = both
     whole = document(entries, end)
     for name in ("neo", "boss"):
-        workspace.submit(workspace.envelope(name, whole))
+        put_bytes(workspace, f"{name}/user", whole)
     before = text_of(workspace)
     entry = workspace.read("neo", "user").document.entries[-1]
     if act == "edit":

@@ -3,7 +3,7 @@
 import pytest
 
 from tests.golden.case import put
-from tests.roots import text_of
+from tests.roots import put_bytes, text_of
 from tests.unit.server.page.changing import root
 from tests.unit.server.page.forms import read, refused, sent, shown
 
@@ -19,7 +19,7 @@ DONE = "/page/history/neo/user?did=neo/user@"
 def workspace(tmp_path):
     """Two revisions."""
     workspace = root(tmp_path, text=FIRST)
-    workspace.submit(workspace.envelope("neo", SECOND))
+    put_bytes(workspace, "neo/user", SECOND)
     return workspace
 
 

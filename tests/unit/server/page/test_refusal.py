@@ -6,7 +6,7 @@ from catmem.errors import StoreError
 from catmem.plugins.page import writing
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
-from tests.roots import text_of
+from tests.roots import put_bytes, text_of
 from tests.store.memory import InMemoryStore
 from tests.unit.server.page.changing import CONFIG, TEXT, entry, revisions, root
 from tests.unit.server.page.forms import refused, sent, shown
@@ -184,7 +184,7 @@ class FullDisk(InMemoryStore):
 def test_a_full_disk_keeps_what_was_typed(tmp_path, browse):
     store = FullDisk()
     workspace = Workspace(root(tmp_path / "root", text="").config, store)
-    workspace.submit(workspace.envelope("neo", TEXT))
+    put_bytes(workspace, "neo/user", TEXT)
     client = browse(workspace)
     form = editing(client, workspace)
     store.full = True

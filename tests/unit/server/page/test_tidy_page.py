@@ -9,7 +9,7 @@ import pytest
 
 from catmem.plugins.page import sort_page
 from catmem.plugins.sorting.tidying import list_tidy
-from tests.roots import text_of
+from tests.roots import put_bytes, text_of
 from tests.unit.server.page.changing import revisions, root
 from tests.unit.server.page.forms import read, refused, sent, shown, told
 
@@ -36,7 +36,7 @@ Signs mail with both names.
 @pytest.fixture
 def workspace(tmp_path):
     workspace = root(tmp_path / "root", text=TEXT, config=CONFIG, neo=NEO)
-    workspace.submit(workspace.envelope("boss", "## Rules\nSigns mail with both of his names.\n"))
+    put_bytes(workspace, "boss/user", "## Rules\nSigns mail with both of his names.\n")
     return workspace
 
 
@@ -87,7 +87,7 @@ def test_pairs_of_two_files_are_a_revision_of_each(client, workspace):
 
 
 def test_a_copy_is_not_removed_here(client, workspace):
-    workspace.submit(workspace.envelope("boss", "## Talk\nIn chat, prefers short answers\n"))
+    put_bytes(workspace, "boss/user", "## Talk\nIn chat, prefers short answers\n")
     name = pairs(client)[0]
     assert form(client, "Tidy as chosen")["choices"][name] == ["one", "both"]
     page, _ = refused(sent(client, form(client, "Tidy as chosen"), **{name: "other"}), 400)

@@ -71,11 +71,7 @@ class ContentWrite(Write):
     def make(self) -> None:
         self._refuse_unseen()
         self.before = self.current.data.decode(errors="replace")
-
-    def alert(self) -> None:
-        self.warn([(self.before or "", self.wanted.decode(errors="replace"))])
-
-    def check_content(self) -> None:
+        self.reworded = [(self.before, self.wanted.decode(errors="replace"))]
         self.data = self._joined(self.current)
 
     def _joined(self, current: Current) -> bytes:

@@ -8,7 +8,7 @@ declared entities (``entities/content_write.py``) have kinds of their own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,6 @@ from catmem.errors import (
     CatmemError,
     DriftError,
     EditError,
-    ForbiddenError,
     NoMatchError,
     RefusedError,
     StaleError,
@@ -88,6 +87,8 @@ class Write(Attempt, ABC):
         """What becomes of a memory file."""
         self.before: str | None = None
         """The text that the write was made on; ``None`` as long as no new one was made of it."""
+        self.reworded: Sequence[tuple[str, str]] = ()
+        """The old and the new words of what it replaces."""
         self.waits = False
         """Whether it waits for a person."""
         self.note: dict[str, Any] = {}
@@ -104,15 +105,7 @@ class Write(Attempt, ABC):
 
     @abstractmethod
     def make(self) -> None:
-        """Make the new text of what is there: ``plan``, ``before`` and ``data``."""
-
-    @abstractmethod
-    def alert(self) -> None:
-        """Refuse, once, what has less in common with what it replaces than is asked for."""
-
-    @abstractmethod
-    def check_content(self) -> None:
-        """Refuse what is wrong with the content, and put on the record what is done."""
+        """Make the new text of what is there: ``plan``, ``before``, ``reworded`` and ``data``."""
 
     @abstractmethod
     def request(self) -> str:
@@ -135,15 +128,12 @@ class Write(Attempt, ABC):
         if self.asked.session is not None and self.acting is not None:
             self.asked.session.begin(self.workspace, self.acting.name, self.entity)
 
-    def warn(self, reworded: Iterable[tuple[str, str]]) -> None:
-        """Refuse, until it is confirmed, new words that share less with the old ones than the root asks for.
-
-        What has no words, such as ``{}``, has none that could be lost.
-        """
+    def alert(self) -> None:
+        """Refuse, until it is confirmed, new words that share less with the old ones than the root asks for."""
         least = self.workspace.config.semantic_alert
         if not least or self.asked.confirm:
             return
-        pairs = ((words_of(old), words_of(new)) for old, new in reworded)
+        pairs = ((words_of(old), words_of(new)) for old, new in self.reworded)
         alike = min((jaccard(old, new) for old, new in pairs if old), default=1.0)
         if alike < least:
             raise RefusedError(
@@ -159,10 +149,6 @@ class OperationsWrite(Write):
 
     policy: WritePolicy
     view: WriterView | None = None
-    document: Document | None = None
-    """What is there; ``None`` until it was read."""
-    fault: CatmemError | None = None
-    """What is wrong with the content: it is said after the alert."""
     is_hidden = False
     """Whether the revision that it was made on is a proposal, of which its writer may not know."""
 
@@ -222,18 +208,14 @@ class OperationsWrite(Write):
         current = self.current
         if self.is_hidden:
             raise unknown_revision(self.entity, self.expected or "0")
-        self.document = self.fault = None
-        self.document = document = self.parsed(current.data)
-        try:
-            self.plan = plan = self.planned(document, current)
-        except (ForbiddenError, RefusedError):
-            raise
-        except CatmemError as error:
-            self.fault = error
-            return
-        self.before = document.text
+        document = self.parsed(current.data)
+        self.plan = plan = self.planned(document, current)
+        self.before, self.reworded = document.text, plan.reworded
         cache = self.workspace._cache  # noqa: SLF001 - what was made is not read again
         self.data = current.data if plan.document is document else cache.made(plan.document, document, current.data)
+        self.note["actions"] = list(plan.actions)
+        if unread := [] if self.view is None else self.view.unread(plan.document, self.knows):
+            self.note[UNREAD] = unread
 
     def planned(self, document: Document, current: Current) -> Plan:
         """What the operations make of the document that is there.
@@ -248,19 +230,6 @@ class OperationsWrite(Write):
         elif self.expected is None:
             self.view = WriterView(document, document, current.unread())
         return plan_operations(document, self.operations, self.policy, self.view, self.asked.session)
-
-    def alert(self) -> None:
-        if self.plan is not None:
-            self.warn(self.plan.reworded)
-
-    def check_content(self) -> None:
-        if self.fault is not None:
-            raise self.fault
-        plan, note = self.plan, self.note
-        if plan is not None:
-            note["actions"] = list(plan.actions)
-            unread = [] if self.view is None else self.view.unread(plan.document, self.knows)
-            note.update({UNREAD: unread} if unread else {})
 
     def knows(self, entry: Entry) -> bool:
         """Whether the conversation that the write comes from knows an entry; false outside of one."""

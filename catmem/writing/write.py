@@ -2,7 +2,7 @@
 
 ::
 
-    Request ── papers, rights ──> commit ── plan, alert, content, approval ──> revision ──> Written
+    Request ── papers, rights ──> commit ── plan, alert, approval ──> revision ──> Written
                                     └── asked again if another write was faster
 
 The order of what is refused is a promise (docs/envelopes.md). Steps before the commit know nothing of the text; those
@@ -136,14 +136,8 @@ STEPS = (
     ),
     WriteStep("rights", "before", rights, ("forbidden",)),
     WriteStep("commit", "before", commit, ("hash_collision", "unknown_revision", "drift", "stale_prev")),
-    WriteStep("plan", "on the text", methodcaller("make")),
+    WriteStep("plan", "on the text", methodcaller("make"), ("threat", "secret", "over_budget", "no_match")),
     WriteStep("alert", "on the text", methodcaller("alert"), ("semantic_collision",)),
-    WriteStep(
-        "content",
-        "on the text",
-        methodcaller("check_content"),
-        ("threat", "secret", "over_budget", "no_match"),
-    ),
     WriteStep("approval", "on the text", approval),
 )
 """The steps of a write, in their order. The store asks those on the text inside of ``commit``."""

@@ -296,9 +296,6 @@ def why_wanted(config: Config, path: Path) -> str | None:
 def remember_tokens(config: Config, path: Path) -> None:
     """Have a root remember that it wants tokens, and that they are kept at ``path``."""
     place, said = config.root / SIDECAR / MARK, {"version": 1, "kept": str(path)}
-    with suppress(CatmemError, ValueError, RecursionError):  # then it is written anew
-        if json.loads(read_bounded(place, _LARGEST_MARK, follow_symlink=False)) == said:
-            return
     try:
         place.parent.mkdir(mode=0o700, exist_ok=True)
         with locked_folder(place.parent, _PATIENCE) as folder:
@@ -318,13 +315,8 @@ def _marked(place: Path) -> str | None:
     """What the mark says; ``None`` if there is none. One that cannot be read is one all the same."""
     try:
         data = read_bounded(place, _LARGEST_MARK, follow_symlink=False)
-    except UnreadableError as error:
-        if error.code == "missing":
-            return None
-        return f"it is unknown whether it had some: {place}: {error.message}"
-    except CatmemError:
-        return "it had some"
-    try:
         return f"it had some, which were in {json.loads(data)['kept']}"
+    except CatmemError as error:
+        return None if error.code == "missing" else f"it is unknown whether it had some: {place}: {error.message}"
     except (ValueError, KeyError, TypeError, RecursionError):
         return "it had some"

@@ -9,9 +9,7 @@ from typing import NamedTuple
 from uuid import uuid4
 
 from catmem.config.config import Approval
-from catmem.errors import ApprovalError, ProposalError
-from catmem.model.document import Document
-from catmem.names import UNCATEGORIZED
+from catmem.errors import ProposalError
 from catmem.proposals.proposal import ProposalReader, ProposalState, ProposedChange, changes_of, safe_text
 from catmem.store.contract import PERSON, PROPOSAL, Change, Current, Revision
 from catmem.workspace.root import Root
@@ -65,7 +63,6 @@ def propose(attempt: Attempt, current: Current, data: bytes, change: Change) -> 
 def _propose(attempt: Attempt, current: Current, data: bytes, change: Change) -> NewProposal:
     reader, agent = ProposalReader(attempt.workspace, attempt.entity), str(change.note.get("actor") or PERSON)
     old, new = (parse_for_write(attempt.workspace.parse, attempt.entity, each) for each in (current.data, data))
-    _refuse_titles(old, new, attempt.entity)
     would = changes_of(old, new, None, [action.get("action") for action in change.note.get("actions", ())])
     tips = reader.tips(agent)
     own = [reader.read(each, None) for each in tips]
@@ -95,19 +92,6 @@ def _propose(attempt: Attempt, current: Current, data: bytes, change: Change) ->
     waits = replace(change, op="propose", note=note, waits=True, merges=merges, keeps_note=True)
     attempt.commit(current.revision, update, waits)
     return NewProposal(said["id"], tuple(each.id for each in replaced))
-
-
-def _refuse_titles(old: Document, new: Document, entity: str) -> None:
-    """Raise ``ApprovalError`` for other titles and for new sections without entries: a proposal shows entries alone."""
-    was, now = ({each.category: each.title for each in document.scan.headers} for document in (old, new))
-    shown = {UNCATEGORIZED, *(entry.category for entry in new.entries)}
-    is_shown, has_title = now.keys() - was.keys() <= shown, (old.title or "") == (new.title or "")
-    if is_shown and has_title and all(now.get(name, title) == title for name, title in was.items()):
-        return
-    raise ApprovalError(
-        f"this changes a title of {entity}, which cannot wait as a proposal",
-        hint="Nothing was written. Change the entries alone, or let a person change the title.",
-    )
 
 
 def is_same(one: Sequence[ProposedChange], other: Sequence[ProposedChange]) -> bool:

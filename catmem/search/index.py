@@ -1,8 +1,7 @@
 """Where the words of a document stand, which entries a query finds, in what order, and the piece that shows why.
 
-An index is made from a document's text when it is first searched, and kept at will. It belongs to one ``Document``,
-whose text never changes, so it is never old. It reads no more than a search needs: a word is looked for in the whole
-folded text, and tags are read only of entries that have one of the words.
+An index is made from a document when it is first searched, and kept at will. It belongs to one ``Document``, whose
+text never changes, so it is never old.
 
 The order is how well the text fits, times how recent the fact is, which is a half at least. The text score is that of
 Okapi BM25 (Robertson and others, 1994), with what a match counts in the place of a plain number of occurrences, and
@@ -16,100 +15,52 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache, partial
+from itertools import accumulate
 from math import exp, log
-from string import whitespace
 from typing import NamedTuple
 
-from catmem.clock import read_date
-from catmem.model.document import Document, Entry, first_of_each
+from catmem.model.document import Document
 from catmem.names import UNCATEGORIZED
 from catmem.search.query import IN_CATEGORY, Query, Term, accents_of, fold, language_of, words_of
-from catmem.staleness.freshness import DATED_BY
-from catmem.syntax import tags as tag_blocks
-from catmem.syntax.scan import pieces
 
-_PADDING = "\u00a7" + whitespace
 _REMEMBERED = 64
 """Terms whose places an index keeps."""
 
 
-class Facts(NamedTuple):
-    """What a search needs of an entry: itself, where its body begins in the text, and its own dates.
-
-    ``days`` are those that tags give, the one that counts first, as ordinals.
-    """
-
-    entry: Entry
-    start: int
-    days: tuple[int, ...]
-
-    @property
-    def length(self) -> int:
-        """The characters of its body."""
-        return self.entry.end - self.start
-
-
 class Index:
-    """The places of words in one document, by *piece*: what stands between two boundaries, an entry or a blank."""
+    """The places of words in the bodies of one document, each known by the number of its entry."""
 
     def __init__(self, document: Document) -> None:
-        """Fold the text, and count what stands in each category."""
-        text, scan = document.text, document.scan
+        """Fold the bodies, and count what stands in each category."""
         self.document = document
+        bodies = [entry.body for entry in document.entries]
         self.hostile: dict[int, bool] = {}
-        """Whether the threat scan found something in the entry that a piece is, as far as a search has asked."""
+        """Whether the threat scan found something in an entry, as far as a search has asked."""
         self.counts: Counter[str] = Counter()
-        """How many entries stand in each category, and below about how many characters."""
+        """How many entries stand in each category, and below how many characters."""
         self.characters: Counter[str] = Counter()
-        firsts = [(UNCATEGORIZED, scan.title.end if scan.title else scan.start)]
-        firsts += [(header.category, header.end) for header in scan.headers]
-        for (category, first), last in zip(firsts, [*(each.start for each in scan.headers), len(text)], strict=True):
-            # Blank pieces at both ends do not count: they change with the section that comes next.
-            if section := text[first:last].strip(_PADDING):
-                start = text.index(section, first)
-                self.counts[category] += (
-                    1 + scan.delimiters_before(start + len(section)) - scan.delimiters_before(start)
-                )
-                self.characters[category] += len(section)
-        self.pieces = list(pieces(scan, 0, len(text)))
-        """The category of each, its start and its end."""
-        self._starts = [start for _, start, _ in self.pieces]
+        for entry, body in zip(document.entries, bodies, strict=True):
+            self.counts[entry.category] += 1
+            self.characters[entry.category] += len(body)
+        text = "\n".join(bodies)
         self._text, self._accents = fold(text), accents_of(text)
-        self._facts: dict[int, Facts] = {}
+        self._starts = list(accumulate((len(body) + 1 for body in bodies), initial=0))
         self._languages: dict[int, str] = {}
         self._places: dict[Term, Mapping[int, float]] = {}
 
-    def facts(self, piece: int) -> Facts:
-        """What is known of the entry that a piece is, which is no blank."""
-        if piece not in self._facts:
-            self._facts[piece] = self._read_facts(*self.pieces[piece])
-        return self._facts[piece]
+    def length(self, number: int) -> int:
+        """The characters of a body."""
+        return self._starts[number + 1] - self._starts[number] - 1
 
-    def _read_facts(self, category: str, start: int, end: int) -> Facts:
-        raw = self.document.text[start:end].strip()
-        start = self.document.text.index(raw[0], start)
-        entry = Entry(category, start, start + len(raw), raw)
-        if raw[0] not in tag_blocks.MAY_BEGIN:
-            return Facts(entry, start, ())
-        text = entry.text
-        pairs, body = tag_blocks.read(text)
-        tags = first_of_each(pairs)
-        days = [day for key in DATED_BY if (day := read_date(tags.get(key)))]
-        # Escapes and carriage returns make the stored text longer, line by line.
-        before = text[: len(text) - len(body)]
-        lines = raw.split("\n", before.count("\n"))[:-1]
-        start += sum(len(line) + 1 for line in lines) + len(before.rpartition("\n")[2])
-        return Facts(entry, start, tuple(day.toordinal() for day in days))
-
-    def language(self, piece: int) -> str:
-        """The language of the entry that a piece is."""
-        if piece not in self._languages:
-            entry, start, _ = self.facts(piece)
-            self._languages[piece] = language_of(words_of(self._text[start : entry.end]))
-        return self._languages[piece]
+    def language(self, number: int) -> str:
+        """The language of a body."""
+        if number not in self._languages:
+            body = self._text[self._starts[number] : self._starts[number + 1]]
+            self._languages[number] = language_of(words_of(body))
+        return self._languages[number]
 
     def places(self, term: Term) -> Mapping[int, float]:
-        """The pieces whose body has a term, or the name of whose category has it, each with what that counts."""
+        """The entries whose body has a term, or the name of whose category has it, each with what that counts."""
         if term not in self._places:
             if len(self._places) >= _REMEMBERED:
                 self._places.clear()
@@ -117,23 +68,21 @@ class Index:
         return self._places[term]
 
     def _look_for(self, term: Term) -> Mapping[int, float]:
-        text, starts, facts = self._text, self._starts, self._facts
+        text, starts = self._text, self._starts
         found: dict[int, float] = {}
         for start, end in term.found_in(text, accents=self._accents):
-            piece = bisect_right(starts, start) - 1
-            # It may stand in a header or in tags, and a phrase may go on in the next entry.
-            if piece < 0 or end > self.pieces[piece][2] or start < (facts.get(piece) or self.facts(piece)).start:
-                continue
-            if worth := term.worth(text[start:end], partial(self.language, piece)):
-                found[piece] = found.get(piece, 0.0) + worth
+            number = bisect_right(starts, start) - 1
+            # A phrase may go on in the next entry.
+            if end < starts[number + 1] and (worth := term.worth(text[start:end], partial(self.language, number))):
+                found[number] = found.get(number, 0.0) + worth
         named = {
             header.category
             for header in self.document.scan.headers
             if header.category != UNCATEGORIZED and term.is_in_name(f"{header.category} {header.title}")
         }
-        for piece, (category, start, end) in enumerate(self.pieces) if named else ():
-            if category in named and text[start:end].strip():
-                found[piece] = found.get(piece, 0.0) + IN_CATEGORY
+        for number, entry in enumerate(self.document.entries) if named else ():
+            if entry.category in named:
+                found[number] = found.get(number, 0.0) + IN_CATEGORY
         return found
 
 
@@ -147,7 +96,7 @@ _B = 0.5
 
 
 class SearchSource:
-    """One document that is searched, as far as the caller sees it: its ``categories`` without ``hidden`` pieces."""
+    """One document that is searched, as far as the caller sees it: its ``categories`` without ``hidden`` entries."""
 
     def __init__(self, index: Index, categories: Collection[str]) -> None:
         """Nothing is hidden yet but other categories."""
@@ -158,17 +107,17 @@ class SearchSource:
         self.characters = sum(index.characters[category] for category in self.categories)
 
     def places(self, term: Term) -> Mapping[int, float]:
-        """The pieces in sight that have a term, each with what that counts."""
-        pieces, categories, hidden = self.index.pieces, self.categories, self.hidden
+        """The entries in sight that have a term, each with what that counts."""
+        entries, categories, hidden = self.index.document.entries, self.categories, self.hidden
         places = self.index.places(term).items()
-        return {piece: worth for piece, worth in places if pieces[piece][0] in categories and piece not in hidden}
+        return {each: worth for each, worth in places if entries[each].category in categories and each not in hidden}
 
 
 class Match(NamedTuple):
-    """An entry that a query finds: the number of its source, its piece there, and its text score, over 0."""
+    """An entry that a query finds: the number of its source, its own there, and its text score, over 0."""
 
     source: int
-    piece: int
+    number: int
     text: float
 
 
@@ -183,17 +132,17 @@ def matches(query: Query, sources: Sequence[SearchSource]) -> list[Match]:
         owners = sum(map(len, found))
         top = (_K1 + 1) * log(1 + (count - owners + 0.5) / (owners + 0.5))
         for source, texts, places in zip(sources, scores, found, strict=True):
-            for piece, worth in places.items():
-                length = source.index.facts(piece).length
+            for number, worth in places.items():
+                length = source.index.length(number)
                 part = top * worth / (worth + _K1 * (1 - _B + _B * length / average))
-                texts[piece] = texts.get(piece, 0.0) + part
+                texts[number] = texts.get(number, 0.0) + part
         if term.is_phrase:
             required.append(found)
     return [
-        Match(source, piece, text)
+        Match(source, number, text)
         for source, texts in enumerate(scores)
-        for piece, text in texts.items()
-        if all(piece in having[source] for having in required)
+        for number, text in texts.items()
+        if all(number in having[source] for having in required)
     ]
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict, Unpack, get_args
 
 from catmem import clock
+from catmem.clock import read_date
 from catmem.config.access import visible_categories
 from catmem.config.json_schema import suggestion
 from catmem.errors import CatmemError, QueryError, UnknownNameError, UnreadableError, wrong_type
@@ -20,7 +21,7 @@ from catmem.model.document import Entry, TagValue
 from catmem.names import TARGETS, known_target
 from catmem.search.index import Match, SearchSource, Snippet, matches, ranked, snippet
 from catmem.search.query import Query, parse_query
-from catmem.staleness.freshness import Freshness, State
+from catmem.staleness.freshness import DATED_BY, Freshness, State
 from catmem.staleness.lineage import freshness_of
 from catmem.threats import scan
 from catmem.workspace.root import Root, load_each
@@ -203,19 +204,19 @@ class _Search:
         found = matches(self.query, self.sources)
         hostile = [match for match in found if to_agent and self._is_hostile(match)]
         for match in hostile:
-            self.sources[match.source].hidden.add(match.piece)
+            self.sources[match.source].hidden.add(match.number)
         # How rare a word is depends on all that have it.
         return matches(self.query, self.sources) if hostile else found
 
     def _is_hostile(self, match: Match) -> bool:
         known = self.sources[match.source].index.hostile
-        if match.piece not in known:
-            known[match.piece] = any(map(scan, texts_of(self.entry(match))))
-        return known[match.piece]
+        if match.number not in known:
+            known[match.number] = any(map(scan, texts_of(self.entry(match))))
+        return known[match.number]
 
     def entry(self, match: Match) -> Entry:
         """The entry that was found."""
-        return self.sources[match.source].index.facts(match.piece).entry
+        return self.sources[match.source].index.document.entries[match.number]
 
     def freshness(self, found: Iterable[Match]) -> dict[Match, Freshness]:
         """How old each is, by all clocks."""
@@ -252,7 +253,8 @@ class _Search:
         as_of = self.as_of.toordinal()
         days: dict[Match, int] = {}
         for match in found:
-            own = self.sources[match.source].index.facts(match.piece).days
+            tags = self.entry(match).tags
+            own = [day.toordinal() for key in DATED_BY if (day := read_date(tags.get(key)))]
             days |= [(match, day) for day in own if day <= as_of][:1]
         undated = [match for match in found if match not in days]
         ages = self.freshness(undated)

@@ -23,7 +23,7 @@ def found(query: str, text: str) -> list[str]:
     """The bodies of the entries of a text that a query's first term stands in, or their categories' names."""
     index = Index(parse(text))
     (term, *_) = parse_query(query)
-    return [index.facts(piece).entry.body for piece in sorted(index.places(term))]
+    return [index.document.entries[number].body for number in sorted(index.places(term))]
 
 
 def counted(query: str, body: str) -> float:
@@ -195,7 +195,7 @@ def test_a_phrase_does_not_go_on_in_the_next_entry(between):
 def test_the_name_of_a_category_counts_a_little(query, names):
     index = Index(parse("one\n\n## Tea Rules\ntwo\n§\n\n§\nthree\n"))
     places = index.places(parse_query(query)[0])
-    assert [index.facts(piece).entry.body for piece in sorted(places)] == (["two", "three"] if names else [])
+    assert [index.document.entries[number].body for number in sorted(places)] == (["two", "three"] if names else [])
     assert all(0 < count < 0.5 for count in places.values())
 
 
@@ -253,7 +253,7 @@ def ranking(query: str, *texts: str, categories=None, days=None) -> list[str]:
     sources = [SearchSource(index, categories or index.counts) for index in (Index(parse(text)) for text in texts)]
 
     def body(match):
-        return sources[match.source].index.facts(match.piece).entry.body
+        return sources[match.source].index.document.entries[match.number].body
 
     found = [(match, DAY - (days or {}).get(body(match), 0)) for match in matches(parse_query(query), sources)]
     return [body(match) for match, _ in ranked(found, as_of=DAY)]

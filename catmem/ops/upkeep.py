@@ -18,7 +18,6 @@ from catmem.ops.table import DAMAGE, FINDINGS, STREAMED, Call, Outcome, P, Usage
 from catmem.registry import registry
 from catmem.resources import SCHEMA_NAMES, schema_path, schema_text
 from catmem.resources import schema as parsed
-from catmem.text import counted
 from catmem.workspace.change_plan import ChangePlan, apply
 from catmem.workspace.root import entities_of_each, run_git
 from catmem.workspace.stores import shown_store
@@ -340,12 +339,10 @@ def copy(
     to it during the copy. If TO has a history of an entity of FROM, nothing is copied: after a copy that was stopped,
     remove TO first.
 
-    Exit status 1 if rows of a database were left out, which are then named: rows of no profile, or no entries.
+    Rows of a database that are no entries, or of no profile, are refused: nothing is copied before you mend or delete
+    them.
     """
-    from catmem.workspace.copying import copy_root, left_out
+    from catmem.workspace.copying import copy_root
 
     copied = copy_root(call.root, source, target)
-    missed, shown = left_out(call.root, source), shown_store(target)
-    said = {"from": shown_store(source), "to": shown, "entities": copied}
-    notes = [f"warning: {each.entity}: {counted(each.rows, 'row')} left out: {each.why}" for each in missed]
-    return Outcome(copied, {**said, "left_out": missed}, notes=notes, status=FINDINGS if missed else 0)
+    return Outcome(copied, {"from": shown_store(source), "to": shown_store(target), "entities": copied})

@@ -23,6 +23,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import ConfigError, StoreError, UnreadableError
 from catmem.jsonable import jsonable
 from catmem.store.contract import EXTERNAL, Revision, Store, not_empty
+from catmem.text import few
 from catmem.workspace.root import Root
 from catmem.workspace.stores import backend_of, open_store, refuse_no_store
 
@@ -56,6 +57,14 @@ def copy_root(workspace: Root, source: str, target: str) -> list[CopiedEntity]:
         raise UnreadableError("no such file", code="missing", path=from_file, hint="Nothing was copied.")
     with closing(store_at(workspace, source)) as from_store, closing(store_at(workspace, target)) as to_store:
         names = sorted({*from_store.entities(), *named_entities(workspace.config)})
+        left = sorted((from_store.rows().keys() - set(names)) | {each for each in names if from_store.bad_rows(each)})
+        if left:
+            raise StoreError(
+                f"rows of {few(left)} are of no profile, or no entries",
+                code="bad_rows",
+                hint="Nothing was copied. 'catmem fsck', where this store is that of the root, says what is wrong with "
+                "each. Mend or delete them.",
+            )
         return copy_entities(from_store, to_store, names)
 
 
@@ -179,31 +188,6 @@ def _differs(entity: str, where: str) -> StoreError:
         hint="A program may have written meanwhile. The source is as it was. Stop what writes to it, and copy to an "
         "empty store.",
     )
-
-
-NOT_NAMED = "no profile has this entity, and no revision of it was ever made"
-NO_ENTRIES = "they are no entries; 'catmem fsck' says what is wrong with each"
-
-
-@dataclass(frozen=True, slots=True)
-class UncopiedRows:
-    """``rows`` rows of an entity that were not copied, and why."""
-
-    entity: str
-    rows: int
-    why: str
-
-
-def left_out(workspace: Root, source: str) -> list[UncopiedRows]:
-    """The rows of the store ``source`` that ``copy_root`` does not copy; none of a store without rows."""
-    with closing(store_at(workspace, source)) as store:
-        copied = {*store.entities(), *named_entities(workspace.config)}
-        rows = sorted(store.rows().items())
-        bad = [(entity, len(store.bad_rows(entity))) for entity in sorted(copied)]
-        return [
-            *(UncopiedRows(entity, count, NOT_NAMED) for entity, count in rows if entity not in copied),
-            *(UncopiedRows(entity, count, NO_ENTRIES) for entity, count in bad if count),
-        ]
 
 
 def store_at(workspace: Root, where: str) -> Store:

@@ -143,30 +143,16 @@ ROW = "INSERT INTO user_memories (entity, category, content, tags) VALUES (?, 'w
 
 
 @pytest.mark.parametrize("target", ["files", "sqlite:///copy.db"])
-def test_a_copy_names_what_it_leaves_out_with_its_number_and_status_1(root, target):
+@pytest.mark.parametrize(
+    ("entity", "tags"), [("orchestrator/User", "{}"), ("O'Brien/user", "{}"), ("orchestrator/user", "{oops")]
+)
+def test_a_copy_is_refused_while_it_would_leave_rows_behind(root, target, entity, tags):
     (root / "homes/orchestrator/USER.md").unlink()
-    for row in (
-        ("orchestrator/User", "x", "{}"),
-        ("orchestrator/User", "y", "{}"),
-        ("O'Brien/user", "x", "{}"),
-        ("orchestrator/user", "x", "{oops"),
-    ):
-        sql(ROW, *row)
-    lines = said("store", "copy", "sqlite:///catmem.db", target, status=1).splitlines()
-    for entity, count, why in (
-        ("orchestrator/User", 2, "no profile"),
-        ("O'Brien/user", 1, "no profile"),
-        ("orchestrator/user", 1, "no entries"),
-    ):
-        (line,) = (line for line in lines if line.startswith(f"warning: {entity}: {count} row"))
-        assert why in line
-
-
-def test_a_copy_that_leaves_nothing_out_has_status_0(root):
-    (root / "homes/orchestrator/USER.md").unlink()
-    sql(ROW, "orchestrator/memory", "x", "{}")
-    told = run_json("store", "copy", "sqlite:///catmem.db", "files")
-    assert told["left_out"] == []
+    sql(ROW, entity, "x", tags)
+    told = said("store", "copy", "sqlite:///catmem.db", target, status=2)
+    assert f"error[bad_rows]: rows of {entity} are of no profile, or no entries" in told
+    sql("DELETE FROM user_memories WHERE content = 'x'")
+    assert "copied" in said("store", "copy", "sqlite:///catmem.db", target)
 
 
 def test_a_category_that_gets_another_name_keeps_its_rows(root):

@@ -6,6 +6,7 @@ one. Offsets are in code points of the text of the file (a BOM is its first char
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +15,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, Unpack
 
-from catmem.config.json_schema import nearest, shown, suggestion
+from catmem.config.json_schema import faults_by, nearest, shown, suggestion
 from catmem.config.yamlfile import KeyPath, key_text
 from catmem.errors import CatmemError, ConfigError, ErrorPlace
 from catmem.model.edit import TextEdit
@@ -309,19 +310,12 @@ def read_settings(
         """A rule's options, its own and these over them, each checked to be of the kind of its default."""
         if code not in all_rules():
             raise unknown_rule(code, **where("options", code))
-        options = dict(all_rules()[code].options)
-        for name, value in given.items():
-            fault, hint = f"the rule {code} has no option {shown(name)}", suggestion(name, options, "options")
-            if name in options:
-                wanted, kind, default = _kind(options[name]), _kind(value), options[name]
-                is_right = kind == wanted or (wanted, kind) == ("a number", "a whole number")
-                fault = "" if is_right else f"the option {name} of {code} must be {wanted}, and is {kind}"
-                written = f"[{', '.join(default)}]" if isinstance(default, tuple) else shown(default)
-                hint = f"By default it is {written}."
-            if fault:
-                raise ConfigError(fault, code="schema", hint=hint, **where("options", code, name))
-            options[name] = tuple(value) if isinstance(value, list) else value
-        return options
+        defaults = all_rules()[code].options
+        forms = {name: _FORMS[type(default)] for name, default in defaults.items()}
+        contents = json.dumps({"type": "object", "properties": forms, "additionalProperties": False})
+        for fault in faults_by(contents, given):
+            raise ConfigError(fault.message, code="schema", hint=fault.hint, **where("options", code, *fault.key))
+        return {**defaults, **{name: tuple(each) if isinstance(each, list) else each for name, each in given.items()}}
 
     codes: list[tuple[KeyPath, str]] = [
         ((key, index), code) for key in ("select", "ignore") for index, code in enumerate(said.get(key, ()))
@@ -339,6 +333,16 @@ def read_settings(
         per_file=tuple((pattern, tuple(codes)) for pattern, codes in said.get("per_file", {}).items()),
         min_severity=said.get("min_severity", "hint"),
     )
+
+
+_FORMS: Mapping[type, Mapping[str, Any]] = {
+    tuple: {"type": "array", "items": {"type": "string"}},
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    str: {"type": "string"},
+}
+"""What an option may be, by the type of its default."""
 
 
 def _reach(code: str, prefixes: Sequence[str]) -> int:
@@ -359,11 +363,3 @@ def unknown_rule(code: str, **where: Unpack[ErrorPlace]) -> ConfigError:
 def _check_code(code: str, **where: Unpack[ErrorPlace]) -> None:
     if not code.startswith("CM") or not any(known.startswith(code) for known in all_rules()):
         raise unknown_rule(code, **where)
-
-
-def _kind(value: object) -> str:
-    if isinstance(value, list | tuple):
-        return "a list of texts" if all(isinstance(part, str) for part in value) else "a list of other things"
-    # bool before int, since it is one in Python
-    kinds = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
-    return next((name for kind, name in kinds.items() if isinstance(value, kind)), "something else")

@@ -133,7 +133,7 @@ DEFAULT_STALE_AFTER = 90
 
 
 class Category(NamedTuple):
-    """A declared category: ``stale_after`` in days, ``schema`` what its entries must be like, or its file."""
+    """A declared category: ``stale_after`` is in days, ``schema`` what its entries must be like."""
 
     slug: str
     title: str
@@ -141,7 +141,7 @@ class Category(NamedTuple):
     domain: str | None = None
     require_tags: tuple[str, ...] = ()
     stale_after: int | None = None
-    schema: Mapping[str, Any] | str | None = None
+    schema: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True)

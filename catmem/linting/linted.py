@@ -140,9 +140,9 @@ class LintedFile(_LintedText):
 
 @dataclass(frozen=True, eq=False)
 class LintedYaml(_LintedText):
-    """``catmem.yaml``, a profile or a schema of entries: its ``values``, where each key is, and why it is not right."""
+    """``catmem.yaml`` or a profile: its ``values``, where each key is, and why it is not right."""
 
-    kind: Literal["config", "profile", "schema"] = "config"
+    kind: Literal["config", "profile"] = "config"
     values: Any = None
     positions: Mapping[KeyPath, tuple[int, int]] = field(default_factory=dict, repr=False)
     profile: Profile | None = None
@@ -162,10 +162,8 @@ class Context:
     as_of: date
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     rule_options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    schemas: Mapping[str, Any] = field(default_factory=dict)
-    """The files of the root's folder ``schemas``, read, by name (``rules.yaml``)."""
     yaml: Mapping[str, LintedYaml] = field(default_factory=dict)
-    """``catmem.yaml``, profiles and schemas by path, for rules across files."""
+    """``catmem.yaml`` and profiles by path, for rules across files."""
 
     @property
     def taxonomy(self) -> Taxonomy:
@@ -269,8 +267,8 @@ def lint(document: Document, *, config: Config | None = None, as_of: date | None
 
 
 def lint_file(file: LintedFile | LintedYaml, context: Context, settings: LintSettings) -> list[Diagnostic]:
-    """Run the rules of one file: a memory file (scope ``file``), a profile, the configuration or a schema."""
-    scope = "file" if isinstance(file, LintedFile) else "profile" if file.kind == "profile" else "config"
+    """Run the rules of one file: a memory file (scope ``file``), a profile or the configuration."""
+    scope = "file" if isinstance(file, LintedFile) else file.kind
     return [
         _diagnostic(file, rule, finding, settings)
         for rule in settings.rules(file.path)

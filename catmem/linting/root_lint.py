@@ -64,7 +64,6 @@ class LintRoot:
         self.failed = failed
         self.settings = LintSettings()
         self.profiles: dict[str, Profile] = {}
-        self.schemas: dict[str, object] = {}
         self.yaml: dict[str, LintedYaml] = {}
         self._owners: dict[str, tuple[Profile, Target]] = {}
         self._unread: set[str] = set()
@@ -74,8 +73,6 @@ class LintRoot:
             self._add("config", path)
         for path in _children(config.profiles_dir, _YAML):
             self._add("profile", path)
-        for path in _children(config.root / "schemas", (".json", *_YAML)) if config.path is not None else ():
-            self._add("schema", path)
 
     @staticmethod
     def absolute(path: str | Path) -> Path:
@@ -141,7 +138,7 @@ class LintRoot:
                 found[name] = self.memory(path, named=True)
             else:
                 raise UnreadableError(
-                    "is neither Markdown by its name nor a profile, schema or catmem.yaml of this root",
+                    "is neither Markdown by its name nor a profile or catmem.yaml of this root",
                     code="not_markdown",
                     path=given,
                     hint="Name memory files, folders, or YAML files of the root (--root says which).",
@@ -161,7 +158,7 @@ class LintRoot:
             yield from (Path(where, name) for name in (*odd, *files) if name in names)
         yield from closed
 
-    def _add(self, kind: Literal["config", "profile", "schema"], path: Path) -> None:
+    def _add(self, kind: Literal["config", "profile"], path: Path) -> None:
         name, data, file, profile = self.name(path), b"", YamlFile(None, {}), None
         error: CatmemError | None = None
         try:
@@ -175,8 +172,6 @@ class LintRoot:
             except CatmemError as wrong:
                 self.failed = wrong
             error = self.failed or error
-        elif kind == "schema" and error is None:
-            self.schemas[path.name] = file.data
         elif error is None:
             profile, error = self._profile(path)
         self.yaml[name] = LintedYaml(name, data, error, kind, file.data, file.positions, profile)
@@ -269,7 +264,6 @@ class Linter:
             self.as_of,
             root.profiles,
             rule_options=settings.options,
-            schemas=root.schemas,
             yaml=root.yaml,
         )
         found: list[Diagnostic] = []

@@ -174,7 +174,7 @@ class LintResult:
 
 RuleScope = Literal["file", "profile", "config", "root"]
 """What a rule is called with: ``file`` a ``LintedFile``, ``profile`` and ``config`` a ``LintedYaml``, ``root`` the
-``LintedFile`` of each path, in order of the paths. ``config`` rules get schema files of the root too."""
+``LintedFile`` of each path, in order of the paths."""
 
 _TITLE = re.compile(r"^###? (CM\w{3}) .*\n", re.MULTILINE)
 

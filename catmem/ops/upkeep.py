@@ -81,7 +81,7 @@ def lint(
     ] = None,
     as_of: AsOf = None,
 ) -> Outcome:
-    """Find what is wrong in memory files, profiles, catmem.yaml and schemas.
+    """Find what is wrong in memory files, profiles and catmem.yaml.
 
     PATHS are files or folders; without any it looks at all below the root. The text for people counts hints, and shows
     them with --select or --min-severity hint. Copies of one fact make one finding.

@@ -25,8 +25,8 @@ _TARGETS = {"user_memory_categories": "user", "memory_categories": "memory"}
 
 @rule("CM401", "invalid-configuration", severity="error", scope="config")
 def invalid_configuration(file: LintedYaml, _: Context) -> Iterator[Finding]:
-    """Find what is wrong in `catmem.yaml`, and schema files that are no YAML."""
-    yield from _invalid(file, "config" if file.kind == "config" else None)
+    """Find what is wrong in `catmem.yaml`."""
+    yield from _invalid(file, "config")
 
 
 @rule("CM402", "invalid-profile", severity="error", scope="profile")
@@ -111,8 +111,6 @@ def broken_seed_from(file: LintedYaml, context: Context) -> Iterator[Finding]:
 @rule("CM413", "unknown-entity-profile", scope="config")
 def unknown_entity_profile(file: LintedYaml, context: Context) -> Iterator[Finding]:
     """Find names under `writers` and `readers` of a declared entity that no profile has."""
-    if file.kind != "config":
-        return
     for entity, declared in context.config.entities.items():
         for key in ("writers", "readers"):
             for number, name in enumerate(getattr(declared, key)):
@@ -122,10 +120,10 @@ def unknown_entity_profile(file: LintedYaml, context: Context) -> Iterator[Findi
                     yield Finding(*file.span_of(place), f"{key} of {entity}: there is no profile {name!r}", hint)
 
 
-def _invalid(file: LintedYaml, schema: str | None) -> Iterator[Finding]:
+def _invalid(file: LintedYaml, schema: str) -> Iterator[Finding]:
     """Every fault by the schema, else the error that loading stopped at."""
     values = {} if file.values is None and file.error is None else file.values
-    faults = validate(values, schema) if schema and values is not None else []
+    faults = validate(values, schema) if values is not None else []
     for fault in faults:
         key = key_text(fault.key)
         yield Finding(*file.span_of(fault.key), f"{key}: {fault.message}" if key else fault.message, fault.hint or "")
@@ -186,21 +184,13 @@ def number_of_entries(file: LintedFile, context: Context) -> Iterator[Finding]:
 @rule("CM408", "invalid-category-schema", severity="error", scope="config")
 def invalid_category_schema(file: LintedYaml, context: Context) -> Iterator[Finding]:
     """Find schemas of categories that cannot be used."""
-    if file.kind == "schema":
-        name = file.path.rpartition("/")[2]
-        used = any(category.schema == name for category in context.taxonomy.categories.values())
-        if used and file.error is None:
-            yield from _schema_findings(file, (), file.values)
-        return
     for slug, category in context.taxonomy.categories.items():
-        place = ("taxonomy", "categories", slug, "schema")
-        if isinstance(category.schema, str):
-            if category.schema not in context.schemas:
-                message = f"there is no schema {category.schema!r} in the folder schemas"
-                hint = suggestion(category.schema, context.schemas, "schema files")
-                yield Finding(*file.span_of(place), message, hint)
-        elif category.schema is not None:
-            yield from _schema_findings(file, place, category.schema)
+        for fault in _faults_of_schema(category.schema) if category.schema is not None else ():
+            key = key_text(fault.key)
+            words = fault.message.replace("the file ", "the schema ", 1)
+            message = f"this schema cannot be used: {key}: {words}" if key else words
+            place = ("taxonomy", "categories", slug, "schema", *fault.key)
+            yield Finding(*file.span_of(place), message, fault.hint or "")
 
 
 def _with_schema(file: LintedFile, context: Context) -> Iterator[tuple[LintedEntry, _CategorySchema]]:
@@ -208,23 +198,13 @@ def _with_schema(file: LintedFile, context: Context) -> Iterator[tuple[LintedEnt
     declared = {slug: each.schema for slug, each in context.taxonomy.categories.items() if each.schema is not None}
     schemas: dict[str, _CategorySchema] = {}
     for slug in {entry.category for entry in file.entries} & declared.keys() if declared else ():
-        named = declared[slug]
-        said = context.schemas.get(named) if isinstance(named, str) else named
-        if said is not None and not _faults_of_schema(said):
-            schemas[slug] = said
+        if not _faults_of_schema(declared[slug]):
+            schemas[slug] = declared[slug]
     return ((entry, schemas[entry.category]) for entry in file.entries if entry.category in schemas)
 
 
 def _faults(schema: _CategorySchema, part: str, value: object) -> list[SchemaFault]:
     return faults_by(json.dumps(schema[part], sort_keys=True), value) if part in schema else []
-
-
-def _schema_findings(file: LintedYaml, place: KeyPath, said: object) -> Iterator[Finding]:
-    for fault in _faults_of_schema(said):
-        key = key_text(fault.key)
-        words = fault.message.replace("the file ", "the schema ", 1)
-        message = f"this schema cannot be used: {key}: {words}" if key else words
-        yield Finding(*file.span_of((*place, *fault.key)), message, fault.hint or "")
 
 
 def _faults_of_schema(said: Any) -> list[SchemaFault]:  # noqa: ANN401 - any YAML value

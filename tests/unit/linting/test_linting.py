@@ -175,7 +175,6 @@ def test_a_path_that_lint_can_do_nothing_with_is_an_error(root, path, monkeypatc
         ("profiles/neo.yaml", "teir: 1\n", "schema"),
         ("profiles/neo.yaml", "extends: nobody\n", "unknown_name"),
         ("profiles/neo.yaml", "memory_dir: ../away\n", "outside_root"),
-        ("schemas/rules.yaml", "{", "yaml_syntax"),
     ],
 )
 def test_files_are_looked_at_all_the_same_and_the_status_is_2(root, name, text, code):

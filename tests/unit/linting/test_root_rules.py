@@ -83,24 +83,6 @@ FOUND = {
         ["catmem.yaml:3 a section titled 'Other' would have the category other, not style"],
     ),
     "a bad template": ("CM401", "homes: a{b}\n", {}, ["catmem.yaml:1 'a{b}' has braces other than {name}"]),
-    "a schema file that is no YAML": (
-        "CM401", BARE, {"schemas/rules.yaml": "a: [\n"},
-        ["schemas/rules.yaml:2 not valid YAML: "],
-    ),
-    "a schema that is wrong in its file": (
-        "CM408",
-        with_schema("rules.yaml"),
-        {"schemas/rules.yaml": "body:\n  maxLength: short\n", "schemas/unused.yaml": "nothing: of ours\n"},
-        ["schemas/rules.yaml:2 this schema cannot be used: body.maxLength: must be a whole number"],
-    ),
-    "an entry that does not fit a schema of YAML": (
-        "CM352", with_schema("rules.yaml"), {**VENDORS, "schemas/rules.yaml": SHORT},
-        [f"{USER}:4 {TOO_LONG}"],
-    ),
-    "an entry that does not fit a schema of JSON": (
-        "CM352", with_schema("rules.json"), {**VENDORS, "schemas/rules.json": SHORT},
-        [f"{USER}:4 {TOO_LONG}"],
-    ),
     "every fault of a profile": (
         "CM402", BARE, {"neo": "tier: 7\nuser_memory_category: [style]\n"},
         [
@@ -264,7 +246,6 @@ def test_it_passes(tmp_path, code, config, files):
         ("{body: {pattern: '('}}", "body.pattern: '(' is no regular expression"),
         ("{tags: {$ref: 'https://example.org/x.json'}}", "tags.$ref: $ref cannot be used"),
         ("{entries: {maxItems: -1}}", "entries.maxItems: must be at least 0"),
-        ("other.yaml", "there is no schema 'other.yaml' in the folder schemas"),
     ],
 )
 def test_a_schema_that_cannot_be_used_is_found(tmp_path, schema, said):

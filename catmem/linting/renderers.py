@@ -16,8 +16,8 @@ from typing import Any, Literal
 
 from catmem import text as plain
 from catmem.jsonable import jsonable
-from catmem.linting.rule import Diagnostic, LintResult, Region, all_rules, rank
-from catmem.text import LineIndex, printable_json
+from catmem.linting.rule import Diagnostic, LintResult, all_rules, rank
+from catmem.text import printable_json
 from catmem.threats import scan_secrets
 
 WIDTH = 100
@@ -94,7 +94,6 @@ def _json(result: LintResult) -> str:
         "version": 1,
         "files": result.files,
         "counts": result.severities(),
-        "statistics": result.statistics(),
         "diagnostics": jsonable(result.shown),
     }
     return printable_json(value, indent=2) + "\n"
@@ -131,11 +130,6 @@ def _sarif(result: LintResult, version: str) -> str:
     rules = {diagnostic.code: all_rules()[diagnostic.code] for diagnostic in result.shown}
     codes = sorted(rules)
 
-    @cache
-    def index(path: str) -> LineIndex | None:
-        text = result.source(path)
-        return None if text is None else LineIndex(text)
-
     driver = {
         "name": "catmem",
         "version": version,
@@ -153,21 +147,23 @@ def _sarif(result: LintResult, version: str) -> str:
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(each, codes.index(each.code), index) for each in result.shown],
+        "results": [_result(each, codes.index(each.code)) for each in result.shown],
     }
     log = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
     return printable_json(log, indent=1) + "\n"
 
 
-def _result(diagnostic: Diagnostic, place: int, index: Callable[[str], LineIndex | None]) -> dict[str, Any]:
-    path, fix = diagnostic.path, diagnostic.fix
-    region = _region(diagnostic.region, diagnostic.start, diagnostic.end)
+def _result(diagnostic: Diagnostic, place: int) -> dict[str, Any]:
+    path, start, region = diagnostic.path, diagnostic.start, diagnostic.region
+    places = {"startLine": region.line, "startColumn": region.column}
+    places |= {"endLine": region.end_line, "endColumn": region.end_column}
+    places |= {"charOffset": start, "charLength": diagnostic.end - start}
     result: dict[str, Any] = {
         "ruleId": diagnostic.code,
         "ruleIndex": place,
         "level": _SARIF_LEVELS[diagnostic.severity],
         "message": {"text": ". ".join(filter(None, (diagnostic.message, diagnostic.hint)))},
-        "locations": [_location(path, region)],
+        "locations": [_location(path, places)],
         "partialFingerprints": {"catmemEntry/v1": diagnostic.fingerprint},
     }
     if diagnostic.related:
@@ -179,30 +175,11 @@ def _result(diagnostic: Diagnostic, place: int, index: Callable[[str], LineIndex
             }
             for number, other in enumerate(diagnostic.related, 1)
         ]
-    if fix is not None and fix.edits:
-        lines = index(path)
-        replacements = [
-            {
-                "deletedRegion": _region(
-                    Region.from_span(lines, edit.start, edit.end) if lines else None, edit.start, edit.end
-                ),
-                "insertedContent": {"text": edit.text},
-            }
-            for edit in fix.edits
-        ]
-        changes = [{"artifactLocation": _artifact(path), "replacements": replacements}]
-        result["fixes"] = [{"description": {"text": fix.message}, "artifactChanges": changes}]
     return result
 
 
 def _location(path: str, region: dict[str, int]) -> dict[str, Any]:
     return {"physicalLocation": {"artifactLocation": _artifact(path), "region": region}}
-
-
-def _region(region: Region | None, start: int, end: int) -> dict[str, int]:
-    """A span; without a ``region`` its lines are not known."""
-    places = ("startLine", "startColumn", "endLine", "endColumn")
-    return {**dict(zip(places, region or (), strict=False)), "charOffset": start, "charLength": end - start}
 
 
 def _artifact(path: str) -> dict[str, str]:

@@ -163,11 +163,6 @@ class LintResult:
         found = Counter(diagnostic.severity for diagnostic in self.diagnostics)
         return {severity: found[severity] for severity in SEVERITIES}
 
-    def statistics(self) -> dict[str, int]:
-        """How many there are, by code, the most frequent first."""
-        found = Counter(diagnostic.code for diagnostic in self.diagnostics)
-        return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
-
 
 # --- rules and their settings -----------------------------------------------------------------------------------------
 

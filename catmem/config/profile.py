@@ -236,7 +236,7 @@ def has_profile(config: Config, name: str) -> bool:
 
 def profile_names(folder: Path) -> list[str]:
     """The names of the profiles in ``folder``, sorted, without reading them."""
-    return [file.stem for file in _profile_files(folder) if is_name(file.stem)]
+    return [file.stem for file in profile_files(folder) if is_name(file.stem)]
 
 
 def named_entities(config: Config) -> list[str]:
@@ -322,7 +322,7 @@ def is_inside(path: str, folder: str) -> bool:
 # --- files ---------------------------------------------------------------------------------------------------------
 
 
-def _profile_files(folder: Path) -> list[Path]:
+def profile_files(folder: Path) -> list[Path]:
     """The profile files of ``folder``, sorted by name; hidden files are not profiles."""
     try:
         files = [file for file in folder.iterdir() if file.suffix in YAML_SUFFIXES and not file.name.startswith(".")]

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 from catmem.clock import checked_day, read_date
 from catmem.config.config import NO_ROOT, Config, Taxonomy
 from catmem.config.profile import Profile
-from catmem.config.yamlfile import KeyPath
+from catmem.config.yamlfile import KeyPath, YamlFile
 from catmem.digest import content_digest
 from catmem.errors import CatmemError, wrong_type
 from catmem.linting.rule import Diagnostic, Finding, LintSettings, Region, Rule, all_rules, read_settings
@@ -140,18 +140,15 @@ class LintedFile(_LintedText):
 
 @dataclass(frozen=True, eq=False)
 class LintedYaml(_LintedText):
-    """``catmem.yaml`` or a profile: its ``values``, where each key is, and why it is not right."""
+    """``catmem.yaml`` or a profile: what it says and where, and why it is not right."""
 
     kind: Literal["config", "profile"] = "config"
-    values: Any = None
-    positions: Mapping[KeyPath, tuple[int, int]] = field(default_factory=dict, repr=False)
+    yaml: YamlFile = field(default_factory=lambda: YamlFile(None, {}), repr=False)
     profile: Profile | None = None
 
     def span_of(self, key: KeyPath) -> tuple[int, int]:
         """The span from a key's place to the end of its line; of the nearest key above it that has a place."""
-        while key and key not in self.positions:
-            key = key[:-1]
-        return self.span_at(*self.positions.get(key, (1, 1)))
+        return self.span_at(*(self.yaml.place(key) or (1, 1)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,7 +18,7 @@ from typing import Literal, TypeAlias
 from catmem import clock
 from catmem.config.config import CONFIG_NAME, Config, load_config
 from catmem.config.json_schema import shown
-from catmem.config.profile import Profile, load_profile, memory_dir
+from catmem.config.profile import Profile, load_profile, memory_dir, profile_files
 from catmem.config.yamlfile import YAML_LIMIT, YamlFile, parse_yaml
 from catmem.errors import CatmemError, UnknownNameError, UnreadableError
 from catmem.files import read_bounded, real_path
@@ -31,7 +31,6 @@ from catmem.workspace.change_plan import FileChange, write_file
 from catmem.workspace.root import Root
 from catmem.workspace.stores import backend_of, entity_name, open_store
 
-_YAML = (".yaml", ".yml")
 _TARGETS: tuple[Target, ...] = ("user", "memory")
 _NOT_OURS = frozenset({"node_modules", "__pycache__", "venv"})
 
@@ -71,7 +70,7 @@ class LintRoot:
         path = config.root / CONFIG_NAME
         if os.path.lexists(path):
             self._add("config", path)
-        for path in _children(config.profiles_dir, _YAML):
+        for path in profile_files(config.profiles_dir):
             self._add("profile", path)
 
     @staticmethod
@@ -174,7 +173,7 @@ class LintRoot:
             error = self.failed or error
         elif error is None:
             profile, error = self._profile(path)
-        self.yaml[name] = LintedYaml(name, data, error, kind, file.data, file.positions, profile)
+        self.yaml[name] = LintedYaml(name, data, error, kind, file, profile)
 
     def _profile(self, path: Path) -> tuple[Profile | None, CatmemError | None]:
         profile = None
@@ -191,18 +190,6 @@ class LintRoot:
             else:
                 self._unread.add(file)
         return profile, None
-
-
-def _children(folder: Path, suffixes: tuple[str, ...]) -> list[Path]:
-    """The files of a folder with these suffixes, sorted; hidden ones left out. Raises ``UnreadableError``."""
-    try:
-        found = [path for path in folder.iterdir() if path.suffix in suffixes and not path.name.startswith(".")]
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        message = f"the folder cannot be read: {error.strerror or error}"
-        raise UnreadableError(message, code="io", path=folder, hint="Check its rights.") from error
-    return sorted(found)
 
 
 # --- lint of a root on disk: read the files, run the rules, write fixes ----------------------------------------------

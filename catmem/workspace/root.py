@@ -20,13 +20,13 @@ from catmem.config.access import View, all_problems, visible
 from catmem.config.config import Config, find_root, load_config
 from catmem.config.json_schema import shown
 from catmem.config.profile import (
-    YAML_SUFFIXES,
     Profile,
     check_profile,
     find_profile,
     is_root,
     load_profile,
     one_reading,
+    profile_files,
     profile_names,
     refuse_no_root,
 )
@@ -267,17 +267,15 @@ def broken_profiles(workspace: Root) -> dict[str, CatmemError]:
 def _each(workspace: Root) -> tuple[dict[str, Profile], dict[str, CatmemError]]:
     """Each file that is meant to be a profile, also under a name that none can have; or what is wrong with it."""
     config = workspace.config
-    profile_names(config.profiles_dir)  # raises if the folder cannot be listed
     right: dict[str, Profile] = {}
     wrong: dict[str, CatmemError] = {}
-    for file in sorted(config.profiles_dir.iterdir()) if config.profiles_dir.is_dir() else ():
-        if file.suffix in YAML_SUFFIXES and not file.name.startswith("."):
-            try:
-                profile = load_profile(file, config=config)
-                check_profile(profile, config)
-                right[file.stem] = profile
-            except CatmemError as error:
-                wrong[file.stem] = error
+    for file in profile_files(config.profiles_dir):
+        try:
+            profile = load_profile(file, config=config)
+            check_profile(profile, config)
+            right[file.stem] = profile
+        except CatmemError as error:
+            wrong[file.stem] = error
     return _agents(workspace, right), wrong
 
 

@@ -48,7 +48,7 @@ def writable_not_readable(file: LintedYaml, context: Context) -> Iterator[Findin
             place = ("writable_categories", writable.position(category) or 0)
             message = f"{profile.name} may write {category} and does not read it"
             # The first line for what the profile inherits from another file.
-            span = file.span_of(place) if place[:1] in file.positions else file.span_at(1)
+            span = file.span_of(place) if place[:1] in file.yaml.positions else file.span_at(1)
             yield Finding(*span, message, "Add it to what the profile reads.")
 
 
@@ -78,7 +78,7 @@ def _selectors(file: LintedYaml, context: Context) -> Iterator[tuple[KeyPath, Se
         for key, selectors in (("categories", policy.categories), ("promote", policy.promote)):
             yield ("approval", key), selectors
     for key in SELECTOR_KEYS if profile is not None else ():
-        if (key,) in file.positions:
+        if (key,) in file.yaml.positions:
             yield (key,), taxonomy.selectors(getattr(profile, key))
 
 
@@ -103,7 +103,7 @@ def unread_sections(files: Mapping[str, LintedFile], context: Context) -> Iterat
 def broken_seed_from(file: LintedYaml, context: Context) -> Iterator[Finding]:
     """Find profiles that are seeded from a profile that is not there."""
     source = file.profile.seed_from if file.profile is not None else None
-    if source is not None and source not in context.profile_names and ("seed_from",) in file.positions:
+    if source is not None and source not in context.profile_names and ("seed_from",) in file.yaml.positions:
         hint = suggestion(source, context.profile_names, "profiles")
         yield Finding(*file.span_of(("seed_from",)), f"there is no profile {source!r} to be seeded from", hint)
 
@@ -122,7 +122,7 @@ def unknown_entity_profile(file: LintedYaml, context: Context) -> Iterator[Findi
 
 def _invalid(file: LintedYaml, schema: str) -> Iterator[Finding]:
     """Every fault by the schema, else the error that loading stopped at."""
-    values = {} if file.values is None and file.error is None else file.values
+    values = {} if file.yaml.data is None and file.error is None else file.yaml.data
     faults = validate(values, schema) if values is not None else []
     for fault in faults:
         key = key_text(fault.key)

@@ -212,12 +212,10 @@ def seed_chain(known: Callable[[str], Profile], profile: Profile) -> list[str]:
             )
         try:
             last = known(last.seed_from)
-        except UnknownNameError as error:
-            if last is profile:
+        except CatmemError as error:
+            if last is not profile:
+                break
+            if error.code == "unknown_name":
                 raise UnknownNameError(error.message, hint=error.hint, **where_set(profile, "seed_from")) from None
-            break
-        except CatmemError:
-            if last is profile:
-                raise
-            break
+            raise
     return chain

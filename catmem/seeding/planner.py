@@ -13,7 +13,7 @@ from datetime import date
 from typing import Any
 
 from catmem import clock
-from catmem.config.access import Rights
+from catmem.config.access import Rights, known_categories
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import Profile, limit_of, memory_dir, one_reading
 from catmem.digest import bytes_digest
@@ -190,12 +190,11 @@ class _Planning:
         """The categories that are declared, named by a profile, in the source or on record, and that the actor sees."""
         taxonomy, actor, known = self.workspace.config.taxonomy, self.asked.actor, set[str]()
         acting = None if actor is None else self.workspace.profile(actor)
+        named = known_categories((self.source, *self.profiles.values()), taxonomy)
         for target, offered in offers.items():
-            there = {*taxonomy.declared().values(), *offered.categories}
+            there = named | offered.categories
             for record in self.handed_on.get(f"{self.source.name}/{target}", ()):
                 there |= {each.category for each in record.entries}
-            for profile in (self.source, *self.profiles.values()):
-                there |= profile.selectors(target, taxonomy).names
             known.update(filter(Rights(acting, target, taxonomy).may_see, there))
         return known
 

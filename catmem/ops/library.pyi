@@ -233,7 +233,6 @@ def ask(
     target: Literal["user", "memory"] | None = ...,
     categories: list[str] | None = ...,
     settle: list[str] | None = ...,
-    resolve: Literal["target", "source"] | None = ...,
     interactive: bool | None = ...,
     replace_cloned: bool | None = ...,
     as_of: date | None = ...,

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args
 
 from catmem.config.profile import Profile, refuse_no_root
 from catmem.errors import CatmemError, ForbiddenError, UnknownNameError
@@ -22,7 +22,7 @@ from catmem.ops.shared import (
     OneFile,
     ReasonOption,
 )
-from catmem.ops.table import NO_TOOL, ONLY_HTTP, ONLY_TOOL, Call, Http, Option, Outcome, P, Tool, UsageError, operation
+from catmem.ops.table import NO_TOOL, ONLY_TOOL, Call, Http, Option, Outcome, P, Tool, UsageError, operation
 from catmem.seeding.plan import HowSeeded, SeedPlan, SeedRequest, seed_order
 from catmem.seeding.slices import Choice, FilePlan, conflict_id
 from catmem.workspace.history import adopt, difference
@@ -143,7 +143,6 @@ def seed(
             metavar="[ID=]SIDE",
         ),
     ] = (),
-    resolve: Annotated[Literal["target", "source"] | None, P("Settle conflicts.", at=ONLY_HTTP)] = None,
     interactive: Interactive = False,
     replace_cloned: ReplaceCloned = False,
     actor: Actor = None,
@@ -159,7 +158,7 @@ def seed(
     be used is named in the end (exit status 2), and the others are seeded.
     """
     if call.interface != "command":
-        return _of_agent(call, SeedRequest(str(source), targets, target, categories, resolve=resolve, actor=call.actor))
+        return _of_agent(call, SeedRequest(str(source), targets, target, categories, actor=call.actor))
     settling, named = settlements(settle), targets or []
     _refuse_slips(call, settling)
     root = call.root
@@ -188,11 +187,9 @@ def _of_agent(call: Call, asked: SeedRequest) -> Outcome:
     if call.actor is not None:
         if call.session is not None and call.session.proposes:
             raise ForbiddenError("a seed cannot wait for a person", hint="A person may seed.")
-        if asked.source != call.actor or asked.resolve is not None:
-            raise ForbiddenError(
-                f"{call.actor} may not seed that",
-                hint="A profile of tier 1 seeds from its own files, and settles nothing.",
-            )
+        if asked.source != call.actor:
+            said = f"{call.actor} may not seed that"
+            raise ForbiddenError(said, hint="A profile of tier 1 seeds from its own files.")
     plan = plan_seed(call.root, asked)
     done = plan if call.values["dry_run"] else call.root.apply_seed(plan)
     if call.actor is None:

@@ -97,7 +97,6 @@ FINDINGS, WRONG, REFUSED, DAMAGE = 1, 2, 3, 4
 """Exit statuses: something to look at; the usage or the configuration; drift or a conflict; a damaged store."""
 ONLY_COMMAND: frozenset[Interface] = frozenset({"command"})
 ONLY_TOOL: frozenset[Interface] = frozenset({"tool"})
-ONLY_HTTP: frozenset[Interface] = frozenset({"http"})
 NO_TOOL: frozenset[Interface] = frozenset({"command", "http"})
 NO_COMMAND: frozenset[Interface] = frozenset({"http", "tool"})
 Option = partial(P, at=ONLY_COMMAND)

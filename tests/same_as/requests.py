@@ -121,7 +121,6 @@ boss GET /prompt/orchestrator?from=neo
 anna GET /prompt/nobody
 neo POST /seed {"source": "orchestrator"}
 boss POST /seed {"source": "orchestrator", "targets": ["neo"]}
-anna POST /seed {"source": "orchestrator", "resolve": "both"}
 anna POST /seed {"source": "neo"}
 neo GET /mem/changes?entity=neo
 nobody GET /mem/changes

@@ -163,7 +163,6 @@ def with_head(call: Call, value: Any) -> Iterator[None]:  # noqa: ANN401 - any J
         "reason and head for what is there now (412 where If-Match says what it is made on). 202: it waits, and a "
         "person decides; Location says where to ask. A retry under the same op_id gets the first answer again.",
         "Written",
-        name="write",
         conditional=True,
     ),
 )

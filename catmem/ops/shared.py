@@ -16,7 +16,7 @@ EITHER = "user: facts on the user; memory: notes. Default: both."
 AsOf = Annotated[date | None, P("The day to judge dates by, YYYY-MM-DD. By default today.", at=NO_TOOL)]
 OneFile = Annotated[Target | None, P("Only USER.md or only MEMORY.md.")]
 InCategory = Annotated[str | None, P("Only this category.")]
-_OF_PROFILE = partial(P, names="-p --profile", metavar="NAME", whose="profile", caller=NO_COMMAND)
+_OF_PROFILE = partial(P, whose="profile", caller=NO_COMMAND)
 Owner = Annotated[str, _OF_PROFILE("The profile whose memory this is.")]
 AnyProfile = Annotated[str | None, _OF_PROFILE("The profile whose memory this is. By default that of all profiles.")]
 Actor = Annotated[
@@ -48,8 +48,7 @@ AllowSecret = Annotated[
     ),
 ]
 ReasonOption = Annotated[
-    str | None,
-    P("Why, for the history and for the person who approves.", metavar="TEXT", brief="Why.", where_writes_wait=True),
+    str | None, P("Why, for the history and for the person who approves.", brief="Why.", where_writes_wait=True)
 ]
 
 

@@ -176,8 +176,6 @@ class Http(NamedTuple):
     summary: str
     said: str
     gives: str | None = None
-    name: str | None = None
-    """Its ``operationId``, where that is another than the row's name."""
     as_text: bool = False
     conditional: bool = False
 

@@ -72,7 +72,7 @@ class Endpoint:
     @property
     def name(self) -> str:
         """Its ``operationId``."""
-        return (self.http.name or self.row.name).replace("-", "_")
+        return self.row.name.replace("-", "_")
 
     @property
     def writes(self) -> bool:

@@ -179,16 +179,11 @@ def _outline(workspace: Workspace, profile: str) -> str:
     """The categories, each with its entries in either file; a name that a prompt would withhold is left out."""
     views = [workspace.view(profile, target) for target in TARGETS]
     counts = [Counter(entry.category for entry in view.entries) for view in views]
-    out = Counter(row.category for row in workspace.prompt(profile).manifest.rows if row.budget is not None)
     names = list(dict.fromkeys(name for view in views for name in view.categories))
     if not names:
         return "Nothing is on file yet."
     plain = [name for name in names if len(name) <= _LONGEST_NAME and not rules_in([name.replace("-", " ")])]
-    rows = [
-        f"{name} {'+'.join(str(count[name]) for count in counts)}{f' ({out[name]} out)' if out[name] else ''}"
-        for name in plain[:_MOST_INTRODUCED]
-    ]
+    rows = [f"{name} {'+'.join(str(count[name]) for count in counts)}" for name in plain[:_MOST_INTRODUCED]]
     more = len(names) - len(rows)
     rows += [f"{more} more"] if more else []
-    over = " Out: over the prompt's budget; memory_list with the category shows them." if out else ""
-    return f"Categories and their entries in {' + '.join(TARGETS)}: {', '.join(rows)}.{over}"
+    return f"Categories and their entries in {' + '.join(TARGETS)}: {', '.join(rows)}."

@@ -80,7 +80,7 @@ def test_tools_and_instructions_of_a_specialist_are_short(tmp_path, more, approv
     listed = ", ".join(TWELVE)
     profile = f"user_memory_categories: [{listed}]\nmemory_categories: [{listed}]\nwritable_categories: [{listed}]\n"
     text = "".join(f"## {name}\n" + "\n§\n".join(f"{name} {number}." for number in range(12)) + "\n" for name in TWELVE)
-    profile += f"prompt: {{budget: {{user: 600, memory: 600}}}}\n{more}"
+    profile += more
     workspace = make_root(
         tmp_path, config=config, profiles={"neo": profile}, files={"neo/user": text, "neo/memory": text}
     )
@@ -88,7 +88,7 @@ def test_tools_and_instructions_of_a_specialist_are_short(tmp_path, more, approv
     assert len(offered.tools) == len(READS) + writing
     sent = offered.model_dump_json(by_alias=True, exclude_none=True)
     said = instructions(workspace, "neo")
-    assert f"{TWELVE[-1]} 12+12 (24 out)" in said
+    assert f"{TWELVE[-1]} 12+12" in said
     size = len(sent.encode()) + len(said.encode())
     assert size <= 8_000, f"{size - 8_000} bytes over: say less in the words for models (brief, Tool)"
 

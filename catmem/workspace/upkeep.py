@@ -190,20 +190,9 @@ def doctor(workspace: Root) -> DoctorReport:
         installed = version("catmem")
     except PackageNotFoundError:
         installed = "not installed"
-    store = lasting_store(workspace)
-    entities = entities_of_each(workspace)
-    others = {*profile_names(workspace.config.profiles_dir)} - {each.name for each in entities.profiles}
-    bases = {os.path.realpath(workspace.config.home(name)) for name in others}  # without files, so not looked at
-    unread = unread_faults(workspace.config, entities.profiles, store)
-    note = "\n  ".join(f"{fault.path}: {fault.message}. {fault.hint}" for fault in unread) or None
-    folders = [
-        # What no profile reads is reported where there is nothing else to say.
-        report if report.note is not None else report._replace(note=note)
-        for report in store.examine()
-        if os.path.lexists(report.path) or os.path.realpath(report.path) not in bases
-    ]
+    folders = tuple(lasting_store(workspace).examine())
     said = str(workspace.root), platform.python_version(), installed, platform.platform()
-    return DoctorReport(*said, tuple(folders), entities.unreadable)
+    return DoctorReport(*said, folders, entities_of_each(workspace).unreadable)
 
 
 # --- what no profile reads: files beside another store, rows of no profile, rows that are no entries ----------------

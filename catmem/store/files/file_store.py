@@ -354,10 +354,12 @@ class FileStore(LastingStore):
 
     def examine(self) -> Sequence[FolderReport]:
         """What every folder of the store's entities is on. As ``verify``, of known places only."""
-        from catmem.store.files.file_upkeep import report
+        from catmem.store.files.file_upkeep import file_system
 
         ends = {folder: end["sequence"] for folder, end in self.anchors()}
-        return [report(group, ends.get(group[0].home)) for group in self._by_folder()]
+        homes = [group[0].home for group in self._by_folder() if os.path.lexists(group[0].home)]
+        of_each = [(home, file_system(home), os.path.lexists(home / SIDECAR), ends.get(home)) for home in homes]
+        return [FolderReport(str(home), kind, (), store, records, note=None) for home, kind, store, records in of_each]
 
     def mend(self) -> list[str]:
         """Mend what is safe to mend, in every folder that the store has used; says what was done. As ``verify``."""

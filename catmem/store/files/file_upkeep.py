@@ -16,7 +16,7 @@ from pathlib import Path
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DamagedError, StoreError, UnreadableError
 from catmem.files import read_bounded
-from catmem.store.contract import EXTERNAL, SIDECAR, Fault, FolderReport, MergeFunction
+from catmem.store.contract import EXTERNAL, SIDECAR, Fault, MergeFunction
 from catmem.store.files.external_changes import ExternalWriters
 from catmem.store.files.folder import Folder, Place
 from catmem.store.files.journal import Journal, last_numbers
@@ -27,17 +27,6 @@ from catmem.store.files.retention import named_digest
 from catmem.store.files.segments import SegmentFolder, acknowledged
 from catmem.store.files.system import FOLDER, System, lines_of, opened, read_file, store_errors
 from catmem.text import MAX_FILE_BYTES
-
-
-def report(places: Sequence[Place], records: int | None) -> FolderReport:
-    """What the folder of ``places``, which all lie in one, is on; ``records`` counts those of its journal."""
-    folder = places[0].home
-    if not os.path.lexists(folder):
-        names = " and ".join(place.name for place in places)
-        missing = f"there is no such folder yet; the first write makes it, for {names}"
-        return FolderReport(str(folder), "", (), store=False, records=None, note=missing)
-    there = os.path.lexists(folder / SIDECAR)
-    return FolderReport(str(folder), file_system(folder), (), store=there, records=records, note=None)
 
 
 def file_system(folder: Path) -> str:

@@ -209,7 +209,7 @@ def test_a_profile_that_only_others_extend_is_no_agent(team):
     put(team / "profiles" / "stem-of-all.yaml", "seed_from: boss\ninclude_uncategorized: false\n")
     put(team / "profiles" / "child.yaml", "extends: stem-of-all\nuser_memory_categories: [rules]\n")
     assert error_of("list", "nobody")["code"] == "unknown_name"
-    for command in ("access", "stats", "doctor", "status"):
+    for command in ("access", "stats", "status"):
         said = str(run_json(command))
         assert ("stem-of-all" in said, "child" in said) == (False, command != "status"), command
     put(team / "homes" / "stem-of-all" / "USER.md", "## Rules\nOne.\n")

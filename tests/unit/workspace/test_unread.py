@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from catmem.linting.root_lint import Linter
-from catmem.workspace.upkeep import doctor, fsck, row_notes, unread_note
+from catmem.workspace.upkeep import fsck, row_notes, unread_note
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import run, write_root
 from tests.golden.case import put
@@ -65,8 +65,6 @@ def test_they_are_told_after_a_first_write_to_the_database_too(root):
     # A copy into a database with a history would be refused.
     assert adding(root) in unread_note(root)
     assert codes(root) == ["unread_file"]
-    (folder,) = doctor(root).folders
-    assert adding(root) in folder.note
 
 
 def test_what_is_said_of_a_file_beside_a_database_with_a_history_works(root):

@@ -15,20 +15,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import Any
 
 from catmem import clock
 from catmem.config.profile import named_entities, profile_names, refuse_no_root
 from catmem.digest import bytes_digest
 from catmem.errors import ConfigError, StoreError, UnreadableError
-from catmem.jsonable import jsonable
 from catmem.store.contract import EXTERNAL, Revision, Store, not_empty
 from catmem.text import few
 from catmem.workspace.root import Root
 from catmem.workspace.stores import backend_of, open_store, refuse_no_store
-
-_UNRECORDED = "unrecorded-"
-"""How the ``op_id`` begins of a revision that only the copy has: what others wrote, and no record of the source has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +103,9 @@ def copy_entities(source: Store, target: Store, entities: Sequence[str]) -> list
 
 
 def _copy(source: Store, target: Store, entity: str) -> CopiedEntity:
-    target.import_history(entity, history(source, entity))
-    where = _first_difference(history(source, entity), target.replay(entity))
+    begun = clock.timestamp(clock.now())
+    target.import_history(entity, _history(source, entity, begun))
+    where = _first_difference(_history(source, entity, begun), target.replay(entity))
     if where is not None:
         raise _differs(entity, f"at revision {where}")
     copied = _copied(source, entity)
@@ -121,7 +117,7 @@ def _copy(source: Store, target: Store, entity: str) -> CopiedEntity:
     return copied
 
 
-def history(source: Store, entity: str) -> Iterator[tuple[Revision, bytes]]:
+def _history(source: Store, entity: str, begun: str) -> Iterator[tuple[Revision, bytes]]:
     """Every revision with its bytes, and as the last what others wrote since, as a revision of ``external``."""
     newest: str | None = None
     for recorded, data in source.replay(entity):
@@ -136,38 +132,30 @@ def history(source: Store, entity: str) -> Iterator[tuple[Revision, bytes]]:
         yield recorded, data
     now = source.read(entity)
     if now.revision is None:
-        yield _adopted(entity, newest, now.digest, len(now.data)), now.data
-
-
-def _adopted(entity: str, newest: str | None, digest: str, size: int) -> Revision:
-    """The record of what others wrote to the source since its ``newest`` revision; its ``op_id`` says which bytes."""
-    return Revision(
-        entity=entity,
-        revision=str(int(newest or "0") + 1),
-        parents=() if newest is None else (newest,),
-        sequence=0,
-        timestamp=clock.timestamp(clock.now()),
-        op="adopt",
-        agent=EXTERNAL,
-        op_id=_UNRECORDED + digest.removeprefix("sha256:")[:32],
-        digest=digest,
-        size=size,
-        note={"while": "copy"},
-    )
+        adopted = Revision(
+            entity=entity,
+            revision=str(int(newest or "0") + 1),
+            parents=() if newest is None else (newest,),
+            sequence=0,
+            timestamp=begun,
+            op="adopt",
+            agent=EXTERNAL,
+            op_id=f"unrecorded-{now.digest.removeprefix('sha256:')[:32]}",
+            digest=now.digest,
+            size=len(now.data),
+            note={"while": "copy"},
+        )
+        yield adopted, now.data
 
 
 def _first_difference(wanted: Iterator[tuple[Revision, bytes]], found: Iterator[tuple[Revision, bytes]]) -> str | None:
     """The first revision in which two histories differ, in its record or its bytes."""
     for ours, theirs in zip_longest(wanted, found):
-        if ours is None or theirs is None or _record(ours[0]) != _record(theirs[0]) or ours[1] != theirs[1]:
+        if ours is None or theirs is None:
             return str((ours or theirs)[0].revision)
+        if ours != (replace(theirs[0], sequence=ours[0].sequence), theirs[1]):  # the sequence is the store's own
+            return ours[0].revision
     return None
-
-
-def _record(recorded: Revision) -> dict[str, Any]:
-    """What has to be the same of a record: everything but the store's own sequence, and the time of the copy."""
-    copied = {"sequence", *(("timestamp",) if recorded.op_id.startswith(_UNRECORDED) else ())}
-    return {name: value for name, value in jsonable(recorded).items() if name not in copied}
 
 
 def _copied(source: Store, entity: str) -> CopiedEntity:

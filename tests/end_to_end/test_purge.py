@@ -147,10 +147,10 @@ def test_a_category_in_the_lock_of_seeds_is_named(root):
 
 
 def test_a_category_whose_heading_does_not_say_the_words_stays(root):
-    said("add", "Ask for the merger first.", "-p", "neo", "-c", "Merger Rules")
+    said("add", "Ask for the merger (a) first.", "-p", "neo", "-c", "Merger A")
     said("seed", "neo", "ann")
-    said("purge", "neo/user", "merger", "--yes")
-    assert "merger-rules" in said("log", "neo/user")
+    said("purge", "neo/user", "merger (a)", "--yes")
+    assert "merger-a" in said("log", "neo/user")
 
 
 def test_a_note_in_a_log_of_an_older_build_is_named(root):

@@ -12,7 +12,7 @@ import pytest
 from catmem.store.audit_log import AuditLine, AuditLog, AuditReader, Damage
 from tests.together import together
 
-LINE = AuditLine("2026-11-21T12:00:00.000000Z", "neo/user", "put", "neo", "7", "8", "ok", None, 8, 0.25, 7)
+LINE = AuditLine("2026-11-21T12:00:00.000000Z", "neo/user", "put", "neo", "7", "8", "ok", None, 8, 0.25)
 
 APPENDING = """
 import sys

@@ -57,9 +57,9 @@ class AuditLog:
             os.close(folder)
 
     def saying(self, words: str) -> list[Path]:
-        """The files of the log in which the name of a writer, or a note of an older build, says words."""
+        """The files of the log in which the name of a writer says words."""
         said = re.escape(json.dumps(" ".join(words.split()))[1:-1])
-        noted = re.compile(rf'"(?:note|reason|agent|person)":"(?!(?:person|external)")(?:[^"\\]|\\.)*{said}'.encode())
+        noted = re.compile(rf'"(?:agent|person)":"(?!(?:person|external)")(?:[^"\\]|\\.)*{said}'.encode())
         return sorted(path for path in self.folder.glob("audit*.jsonl") if noted.search(path.read_bytes()))
 
     def _rotate(self, folder: int) -> None:

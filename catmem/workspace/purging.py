@@ -329,7 +329,7 @@ class _Purging:
     def name_other_files(self, words: str) -> None:
         """Note files of another store of the root that hold words, and those of the audit log that name a writer so."""
         with self._noting(self.workspace.root):
-            said = "the name of a writer or a note there holds the words; take them out by hand"
+            said = "the name of a writer there holds the words; take them out by hand"
             self.left |= dict.fromkeys(audit_log(self.workspace).saying(words), said)
         config, has_files = self.workspace.config, backend_of(self.workspace.config).has_files
         homes = [config.root.glob("*.db*"), (config.root / ".catmem").glob("*.db*")]

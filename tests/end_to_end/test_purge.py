@@ -153,14 +153,6 @@ def test_a_category_whose_heading_does_not_say_the_words_stays(root):
     assert "merger-a" in said("log", "neo/user")
 
 
-def test_a_note_in_a_log_of_an_older_build_is_named(root):
-    add_code()
-    with (root / ".catmem" / "audit.jsonl").open("a") as log:
-        log.write(f'{{"op":"bypass","note":"because of {WORDS}"}}\n')
-    assert ".catmem/audit.jsonl" in purge(status=1)
-    assert holding(root) == ["audit.jsonl"]
-
-
 @pytest.mark.parametrize("root", ["sqlite"], indirect=True)
 @pytest.mark.parametrize(
     "columns",

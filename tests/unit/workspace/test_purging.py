@@ -179,7 +179,7 @@ def test_the_name_of_a_writer_that_holds_it_is_named(workspace, monkeypatch):
     workspace.write("neo", [Operation("add", content="The plan is called Zebra.", category="talk")])
     left = {each.why for each in purge(workspace, "neo", "Zebra").left}
     assert "the name of who wrote a revision says it, and stays in the history" in left
-    assert any("name of a writer or a note there" in why for why in left)
+    assert any("name of a writer there" in why for why in left)
 
 
 def test_an_op_id_with_it_is_named(workspace):

@@ -263,7 +263,7 @@ class Review:
             key=lambda due: (
                 _ORDER.index(due.state),
                 order[parts_of(due.entity).owner],
-                due.freshness.day or self.as_of,
+                due.freshness.day or date.min,
             ),
         )
 

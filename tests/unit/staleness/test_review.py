@@ -1,7 +1,6 @@
 """What is due for a review, and what each answer does."""
 
-import os
-from datetime import UTC, date, datetime
+from datetime import date
 
 import pytest
 
@@ -61,12 +60,10 @@ def place(tmp_path):
     put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [talk]\n")
     put(tmp_path / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*']\n")
     put(tmp_path / "profiles" / "alf.yaml", "stale_after: 200d\nuser_memory_categories: ['*']\n")
-    path = put(tmp_path / "homes" / "neo" / "USER.md", NEO)
+    put(tmp_path / "homes" / "neo" / "USER.md", NEO)
     put(tmp_path / "homes" / "neo" / "MEMORY.md", "[created: 2026-07-15] in memory\n")
     put(tmp_path / "homes" / "boss" / "USER.md", "## Talk\n[created: 2026-09-01] of the boss\n")
     put(tmp_path / "homes" / "alf" / "USER.md", "## Talk\n[verified_date: 2026-09-01] holds for alf\n")
-    moment = datetime(2026, 9, 22, 12, tzinfo=UTC).timestamp()
-    os.utime(path, (moment, moment))
     return tmp_path
 
 
@@ -101,6 +98,14 @@ def test_what_has_expired_comes_first_then_tier_1_then_the_oldest(place):
         ("neo/memory", "in memory"),
         ("neo/user", "stale"),
     ]
+
+
+def test_what_has_no_date_at_all_comes_before_what_catmem_wrote(place):
+    workspace_of(place).add("alf", "by catmem", category="talk", target="memory", tags={"created": None})
+    path = place / "homes" / "alf" / "MEMORY.md"
+    put(path, f"{path.read_text(encoding='utf-8')}§\nby another program\n")
+    review = opened(place, profiles=["alf"], as_of=date(2100, 1, 1), states=["unverified"])
+    assert bodies(review) == ["by another program", "by catmem"]
 
 
 @together(

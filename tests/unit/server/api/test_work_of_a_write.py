@@ -39,7 +39,7 @@ def counted(monkeypatch):
         monkeypatch.setattr(where, name, counting)
 
     count(document, "parse", "documents parsed")
-    count(profile, "_profile_files", "profiles listed")
+    count(profile, "profile_files", "profiles listed")
     count(envelope, "_refuse_deep", "envelopes read")
     count(papers, "envelope_of", "envelopes checked")
     count(papers, "read_envelope", "envelopes made")

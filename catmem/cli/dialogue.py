@@ -1,4 +1,4 @@
-"""Questions to a person, and the answers: a line each, at a terminal or from a pipe."""
+"""Questions to a person, and the answers: keys at a terminal, lines from a pipe."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
+from select import select
 from typing import NamedTuple
 
 import click
@@ -17,6 +17,10 @@ from catmem.text import MAX_FILE_BYTES, decode, first_line, printable
 
 _NARROWEST = len("e WORDS")
 STDIN = "standard input"
+_END = b"\x04\0"
+"""Ctrl-D, and what a terminal makes of one that was typed ahead."""
+_SAME_WORD = 0.4
+"""Seconds within which a further key belongs to the one before."""
 
 
 class AnswerKey(NamedTuple):
@@ -32,7 +36,8 @@ class AnswerKey(NamedTuple):
 class Question:
     """What a person may answer. ``q`` and ``?`` go with every question.
 
-    ``refused`` says what becomes of an answer that is not right, ``stays`` what becomes of those before it.
+    ``refused`` says what becomes of an answer that is not right, ``stays`` what becomes of those before it. At a
+    terminal an answer is one key; words are asked for then.
     """
 
     answers: tuple[AnswerKey, ...]
@@ -75,6 +80,8 @@ class Dialogue:
         self.question = question
         self.on_terminal = sys.stdin is not None and sys.stdin.isatty()
         self._lines = self._numbered()
+        self._by_key = False
+        self._ahead = b""
 
     def ask(self, prompt: str | None = None, *, without: str = "") -> Reply | None:
         """The next answer of the question, but for ``without``; ``None`` for ``q`` and where there are no more."""
@@ -91,6 +98,7 @@ class Dialogue:
         """What is said next; ``None`` where there is no more. An empty line is passed over."""
         prompt = prompt or f"{self.question.letters}: "
         self._prompt(prompt)
+        self._by_key = self.on_terminal
         for number, text in self._lines:
             letter, _, rest = text.strip().partition(" ")
             if letter:
@@ -113,6 +121,7 @@ class Dialogue:
     def line(self, prompt: str) -> str:
         """The next line as it is, empty where there are no more."""
         self._prompt(prompt)
+        self._by_key = False
         return next(self._lines, (0, ""))[1].strip()
 
     def unknown(self, answer: Reply) -> ConfigError:
@@ -135,7 +144,38 @@ class Dialogue:
         """The lines with their numbers. Each is read when it is wanted, so that a pipe may be slow."""
         if sys.stdin is None:
             raise UnreadableError("standard input is closed", code="io", hint="Give the answers there.")
-        for number, data in enumerate(iter(partial(sys.stdin.buffer.readline, MAX_FILE_BYTES + 1), b""), 1):
+        for number, data in enumerate(iter(self._line, b""), 1):
             with errors_at(f"{STDIN}:{number}", hint=f"Give answers in UTF-8; {self.question.stays}"):
                 text = decode(data)
             yield number, text
+
+    def _line(self) -> bytes:
+        """The next line of standard input, or a key that is an answer by itself; empty at the end."""
+        typed, self._ahead = self._ahead, b""
+        if self._by_key and not typed:
+            typed = self._pressed().strip(_END)
+            if len(typed) <= 1:
+                return typed
+        if b"\n" not in typed:
+            typed += sys.stdin.buffer.readline(MAX_FILE_BYTES + 1)
+        line, end, self._ahead = typed.partition(b"\n")
+        return line + end
+
+    def _pressed(self) -> bytes:
+        """What is typed first, as soon as it is: a key, or all that was typed ahead."""
+        import termios
+
+        terminal = sys.stdin.fileno()
+        before = termios.tcgetattr(terminal)
+        at_once = [*before[:3], before[3] & ~(termios.ICANON | termios.ECHO), *before[4:]]
+        termios.tcsetattr(terminal, termios.TCSADRAIN, at_once)
+        try:
+            typed = os.read(terminal, MAX_FILE_BYTES)
+            # Who types a word gives no answer with its first letter, and none to the next question with the others.
+            while not typed.endswith(b"\n") and select([terminal], [], [], _SAME_WORD)[0]:
+                typed += os.read(terminal, MAX_FILE_BYTES)
+        finally:
+            termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+        shown = typed.decode(errors="replace")
+        self._prompt("".join(each for each in shown if each.isprintable()) + "\n" * (len(shown) == 1))
+        return typed

@@ -223,7 +223,7 @@ def review(
     answer is written at once, so you can stop anywhere.
 
     Answers: k the fact holds and is verified, e WORDS gives it other words, x it no longer holds, r removes it, s skips
-    it, q quits, ? explains. Each line is an answer.
+    it, q quits, ? explains. At a terminal one key is enough (e ends with Enter); in a pipe each line is an answer.
 
     Exit status 1: some are left without an answer.
     """

@@ -255,8 +255,9 @@ def test_a_round_on_a_terminal(three):
         terminal = opened()
         shown = r"- \[verified_date: 2026-11-01\] Uses tabs\.\n  \+ \[verified_date: \d{4}-\d\d-\d\d\] Uses spaces\.\n"
         assert re.search(shown, terminal.wait_for(PROMPT))
-        terminal.type("what\n")
-        assert "no: reject it" in terminal.wait_for(PROMPT)
+        for wrong in ("what\n", "z"):  # a key that is no answer is told of at once
+            terminal.type(wrong)
+            assert "no: reject it" in terminal.wait_for(PROMPT)
         terminal.type("y\n")
         terminal.wait_for("approved p-")
         terminal.wait_for(PROMPT)

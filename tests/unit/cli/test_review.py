@@ -1,5 +1,6 @@
 """``catmem review`` through a pipe, as a list and on a terminal."""
 
+import time
 from datetime import date
 
 import pytest
@@ -150,6 +151,17 @@ def opened(place):
         yield opening
 
 
+def test_one_key_is_an_answer_and_words_end_with_enter(place, opened):
+    terminal = opened()
+    for typed in ("k", "e Prefers long answers.\n", "q"):
+        terminal.wait_for(PROMPT)
+        terminal.type(typed[0])
+        terminal.type(typed[1:])
+    terminal.wait_for("1 of 3 is left.")
+    assert terminal.status() == 1
+    assert "Prefers long answers." in user_text(place)
+
+
 def test_a_whole_review_on_a_terminal(place, opened):
     terminal = opened()
     assert "1 of 3  neo/user:2  talk\n  Likes tea.\n" in terminal.wait_for(PROMPT)
@@ -179,3 +191,15 @@ def test_an_editor(place, opened, tmp_path):
     terminal.type("q\n")
     assert terminal.status() == 1
     assert "Likes green tea." in user_text(place)
+
+
+def test_who_types_a_word_answers_neither_this_question_nor_the_next(place, opened):
+    terminal = opened()
+    terminal.wait_for(PROMPT)
+    for letter in "skip\n":
+        terminal.type(letter)
+        time.sleep(0.05)
+    assert "keep: it still holds" in terminal.wait_for(PROMPT)  # asks again
+    terminal.type("q")
+    terminal.wait_for("3 of 3 are left.")
+    assert user_text(place) == THREE

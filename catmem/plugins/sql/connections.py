@@ -23,7 +23,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 from uuid import uuid4
 
 from catmem.errors import BusyError, CatmemError, DamagedError, StoreError
-from catmem.plugins.sql.sqlite_file import Connection, DatabaseFile
+from catmem.plugins.sql.sqlite_file import Connection, DatabaseFile, Log
 from catmem.resources import install_command
 
 # https://www.sqlite.org/rescode.html
@@ -322,6 +322,7 @@ class Database:
 
     def _start(self) -> None:
         self._pool: _Pool | None = None
+        self._log = None if self.path is None else Log(self.path)
         self._process = os.getpid()
         self._inode: tuple[int, int] | None = None
         self._turn = threading.RLock()
@@ -365,7 +366,9 @@ class Database:
         self._after_fork()
         # SQLite has one writer at a time: threads wait for each other here, which is faster than asking it again.
         with self._turn if self.kind == "sqlite" else nullcontext(), self._connected() as link:
-            self._refuse_lost(link, None)
+            self._refuse_lost(None)
+            if self._log is not None:
+                self._log.begin_write(link.driver)
             with self._translated(link):
                 link.text("BEGIN IMMEDIATE" if self.kind == "sqlite" else "BEGIN")
                 yield link
@@ -374,7 +377,9 @@ class Database:
             except DriverError as error:
                 link.take_back()
                 raise fault_in_commit(error, self.name, link.op_id) from error
-            self._refuse_lost(link, link.op_id)
+            self._refuse_lost(link.op_id)
+            if self._log is not None:
+                self._log.end_write(link.driver, link.op_id)
             if self.file is not None and link.revisions is not None:
                 self.file.acknowledge(link.revisions)
 
@@ -438,19 +443,16 @@ class Database:
 
     def _connector(self) -> Callable[[], Any]:
         """What opens a connection; it knows nothing of this object, which may end before its connections do."""
-        file, url, timeout = self.file, self._url, self.timeout
-        if file is not None:
-            return lambda: _open_sqlite(file, timeout)
+        file, log, url, timeout = self.file, self._log, self._url, self.timeout
+        if file is not None and log is not None:
+            return lambda: _open_sqlite(file, log, timeout)
         _psycopg()
         return lambda: _open_postgresql(url, timeout)
 
-    def _refuse_lost(self, link: Link, op_id: str | None) -> None:
-        """Raise ``StoreError`` if what is open is not what is at its path; ``op_id`` is of what was committed."""
-        if self.file is None:
-            return
-        if self._inode != self._found():
+    def _refuse_lost(self, op_id: str | None) -> None:
+        """Raise ``StoreError`` if what is open is not the database at its path; ``op_id`` is of what was committed."""
+        if self.file is not None and self._inode != self._found():
             raise self.file.gone(op_id=op_id)
-        link.driver.refuse_lost_log(op_id)
 
     def _found(self) -> tuple[int, int] | None:
         return None if self.file is None else self.file.identity()
@@ -467,6 +469,7 @@ class Database:
             self._end()
 
     def _end(self) -> None:
+        self._log = None if self.path is None else Log(self.path)
         if self._pool is not None:
             self._pool.close()
             self._pool = None
@@ -527,7 +530,8 @@ def _let_go(pool: _Pool, process: int) -> None:
         pool.close()
 
 
-def _open_sqlite(file: DatabaseFile, timeout: float) -> Connection:
+def _open_sqlite(file: DatabaseFile, log: Log, timeout: float) -> Connection:
+    log.refuse_open()
     connection = sqlite3.connect(
         file.uri, uri=True, timeout=timeout, factory=Connection, check_same_thread=False, isolation_level=None
     )

@@ -1,19 +1,21 @@
-"""The file of a SQLite database: that it is the one it was, with all that was acknowledged, and its log in place.
+"""The file of a SQLite database: that it is the one it was, with all that was acknowledged, and its log whole.
 
 SQLite makes a file where there is none, and an empty one has no entries. So a database that was once in use is never
 made anew. This process knows it by the name of its store, the next ones by the mark that the root keeps in ``.catmem``:
 the store, and how many revisions were acknowledged. Until SQLite carries it over, a commit stands in ``-wal`` alone. If
-that is removed or replaced while it is open, later commits go where no other process finds them: so a write looks
-before it begins and before it is acknowledged.
+that is removed, replaced or cut short while it is open, later commits go where no other process finds them: so a write
+looks before it begins and before it is acknowledged.
 """
 
 from __future__ import annotations
 
+import ctypes
 import fcntl
 import hashlib
 import json
 import os
 import sqlite3
+import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -25,38 +27,147 @@ from catmem.store.contract import SIDECAR
 
 _Inode: TypeAlias = "tuple[int, int] | None"
 
+_HEADER = 32
+_MAGIC = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
+_SALTS = slice(16, 24)
+
+
+class _End(NamedTuple):
+    """The salts of a log, which it has anew each time that it begins from its start, and its length."""
+
+    salts: bytes
+    size: int
+
+    @property
+    def is_headless(self) -> bool:
+        """Whether there is something that a next process will not read."""
+        return not self.salts and self.size > 0
+
+    def is_part_of(self, other: _End) -> bool:
+        """Whether it is the other one cut short."""
+        return self.salts == other.salts and self.size < other.size
+
+
+_EMPTY = _End(b"", 0)
+
+_connections: weakref.WeakValueDictionary[int, Connection] = weakref.WeakValueDictionary()
+"""Those of this process that are open, by their ``id``. SQLite shares the index of a log among them."""
+
 
 class Connection(sqlite3.Connection):
-    """A connection that knows which files it has open beside the database."""
+    """A connection that knows which files it has open. One that lost them is never closed.
 
-    path = _real = ""
+    Closing the last one carries the log over: that would overwrite what others wrote with the files in their place.
+    """
+
+    real = ""
+    _process = 0
+    _carries_over = True
+    _database: _Inode = None
     _files: tuple[_Inode, _Inode] = (None, None)
 
     def begin(self, path: str) -> None:
         """Take note of the files. SQLite puts them beside what a link leads to."""
-        self.path, self._real = path, os.path.realpath(path)
-        self._files = self._found()
+        self.real, self._process = os.path.realpath(path), os.getpid()
+        self._database, self._files = identity(self.real), self._found()
+        _connections[id(self)] = self
 
-    def refuse_lost_log(self, op_id: str | None) -> None:
-        """Raise ``StoreError`` unless the files that are open are in place; ``op_id`` is of what was committed."""
-        found = self._found()
-        if None in self._files:
-            self._files = found  # they were made later
-        if found == self._files:
-            return
-        made = "Nothing was written."
-        if op_id is not None:
-            made = f"Whether the last write stays is not known: repeat it then with the op_id {op_id!r}."
-        raise StoreError(
-            "its write-ahead log (-wal, -shm) was removed or replaced while it was open",
+    def is_on(self, database: _Inode) -> bool:
+        """Whether it is one of this process to a database file."""
+        return self._process == os.getpid() and self._database == database
+
+    def close(self) -> None:
+        """Close it, unless its log was replaced or damaged."""
+        if self._process == os.getpid():
+            if not self._may_close():
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))  # not even when the process ends
+                return
+            _connections.pop(id(self), None)
+        super().close()
+
+    def is_in_place(self) -> bool:
+        """Whether the files at the path are those that it has open."""
+        known, found = self._files, self._found()  # in this order: another thread may learn of them meanwhile
+        if None in known:
+            self._files = known = found  # they were made later
+        return found == known
+
+    def carry_over(self, *, automatically: bool) -> None:
+        """Whether a commit carries a long log over to the database, as SQLite does by itself."""
+        if automatically != self._carries_over:
+            self.execute(f"PRAGMA wal_autocheckpoint = {_AUTOMATIC if automatically else 0}").close()
+            self._carries_over = automatically
+
+    def _may_close(self) -> bool:
+        is_theirs = any(found not in {None, was} for found, was in zip(self._found(), self._files, strict=True))
+        return not is_theirs and not _end_of(self.real).is_headless
+
+    def _found(self) -> tuple[_Inode, _Inode]:
+        return identity(f"{self.real}-wal"), identity(f"{self.real}-shm")
+
+
+class Log:
+    """The log of a database, as one store has it open."""
+
+    def __init__(self, path: str) -> None:
+        """Nothing is looked at yet."""
+        self.path = path
+        self._real = os.path.realpath(path)
+        self._before = self._end = _EMPTY
+
+    def refuse_open(self) -> None:
+        """Raise ``StoreError`` if a connection of this process lost its files: a new one would mix them with others."""
+        database = identity(self._real)
+        # A copy that is made in one step: other threads open connections meanwhile.
+        opened = [each for ref in _connections.valuerefs() if (each := ref()) is not None]
+        # The last one that is closed removes the log: a thread, or the collection of garbage, may do so just now.
+        if any(each.is_on(database) and not each.is_in_place() and id(each) in _connections for each in opened):
+            raise self._lost(None)
+
+    def begin_write(self, connection: Connection) -> None:
+        """Raise ``StoreError`` if the log is not the one that is open, or is shorter than after the last write here."""
+        self._before = found = _end_of(self._real)
+        is_cut = bool(self._end.salts) and (found.is_headless or found.is_part_of(self._end))
+        if is_cut or not connection.is_in_place():
+            raise self._lost(None)
+        if self._end.salts and found == _EMPTY:
+            # Another process may have emptied it rightly. If not, this commit may carry nothing of it over.
+            connection.carry_over(automatically=False)
+
+    def end_write(self, connection: Connection, op_id: str | None) -> None:
+        """Raise ``StoreError`` if what was just committed stands in no log that a next process would read."""
+        found = _end_of(self._real)
+        if (found.is_headless and found != self._before) or not connection.is_in_place():
+            raise self._lost(op_id)
+        self._end = found
+        connection.carry_over(automatically=True)
+
+    def _lost(self, op_id: str | None) -> StoreError:
+        made = (
+            f"Whether the last write stays is not known: repeat it then with the op_id {op_id!r}."
+            if op_id
+            else "Nothing was written."
+        )
+        return StoreError(
+            "its write-ahead log (-wal, -shm) was removed, replaced or cut short while it was open",
             code="read_only",
             path=self.path,
             hint=f"End all programs that have the database open, then run 'catmem fsck': it says whether an "
             f"acknowledged write is missing. {made} Never touch these files of an open database.",
         )
 
-    def _found(self) -> tuple[_Inode, _Inode]:
-        return identity(f"{self._real}-wal"), identity(f"{self._real}-shm")
+
+_AUTOMATIC = 1000
+"""Pages, as SQLite has it."""
+
+
+def _end_of(real: str) -> _End:
+    try:
+        with open(f"{real}-wal", "rb", buffering=0) as log:  # noqa: PTH123 - text in hand
+            size, header = os.fstat(log.fileno()).st_size, log.read(_HEADER)  # in this order: others may begin it now
+    except FileNotFoundError:
+        return _EMPTY
+    return _End(header[_SALTS] if header.startswith(_MAGIC) else b"", size)
 
 
 def identity(path: str) -> _Inode:

@@ -1,5 +1,6 @@
-"""SQLite's log beside the database, taken away or replaced while it is open, and lost between two processes."""
+"""SQLite's log beside the database, taken away, replaced or cut short: while it is open, and between two processes."""
 
+import os
 import signal
 import sqlite3
 import subprocess
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from catmem.errors import DamagedError, StoreError
-from catmem.plugins.sql.sqlite_file import FileMark
+from catmem.plugins.sql.sqlite_file import Connection, FileMark
 from catmem.store.contract import Change
 from tests.unit.store.sql.writes import USER
 
@@ -78,10 +79,7 @@ HARMS = {
 }
 
 
-REPLACED = {name: harm for name, harm in HARMS.items() if "removed" in name or "another" in name}
-
-
-@pytest.mark.parametrize("harm", REPLACED.values(), ids=REPLACED)
+@pytest.mark.parametrize("harm", HARMS.values(), ids=HARMS)
 def test_no_write_is_acknowledged_after_it_and_after_a_kill_a_loss_is_told(path, marked, harm):
     assert write(path, 3, harm=harm, last=3) == ["1", "2", "3", *["read_only"] * 3]
     before = path.read_bytes()
@@ -185,3 +183,112 @@ def test_a_log_that_another_process_emptied_rightly_is_no_loss(store, path):
         assert beside(path, "wal")[0].stat().st_size == 0
     assert add(store, b"on").revision == "4"
     assert store.verify() == []
+
+
+def told(store):
+    """What is said of one more write: its revision, or the code of the refusal."""
+    try:
+        return add(store, b"x").revision
+    except StoreError as error:
+        return error.code
+
+
+@pytest.fixture
+def two(opened, path):
+    """Two stores of one process, of which each has written, and whose log was removed since."""
+    stores = [opened(f"sqlite:///{path}") for _ in range(2)]
+    assert [told(each) for each in stores] == ["1", "2"]
+    for each in beside(path, "wal", "shm"):
+        each.unlink()
+    return stores
+
+
+def told_until_closed(stores):
+    for each in (*stores, *stores):
+        yield told(each)
+        each.close()
+
+
+def test_two_stores_of_one_process_never_mix_two_logs(two, opened, path):
+    assert list(told_until_closed(two)) == ["read_only", "read_only", "3", "4"]
+    after = opened(f"sqlite:///{path}")
+    assert after.head(USER).revision == "4"
+    assert after.verify() == []
+
+
+def test_with_another_log_in_its_place_a_process_writes_nothing_more_and_destroys_nothing(two, path):
+    assert write(path, 3) == ["1", "2", "3"]  # the other writer dies with its log there
+    assert list(told_until_closed(two)) == ["read_only"] * 4
+    look = "print(store.peek('trinity/user').count(b'x'), len(store.verify()), flush=True)"
+    assert write(path, 0, harm=look) == ["3", "0"]
+
+
+# --- no false alarm ----------------------------------------------------------------------------------------------------
+
+
+class Overtaken(Connection):
+    """A connection beside which ``meanwhile`` happens once, after it was looked where its files are."""
+
+    meanwhile = None
+
+    def _found(self):
+        found, meanwhile = super()._found(), self.meanwhile
+        self.meanwhile = None
+        if meanwhile is not None:
+            meanwhile()
+        return found
+
+
+def test_two_threads_that_learn_at_once_where_the_log_is_find_it_in_place(path):
+    with closing(sqlite3.connect(path, factory=Overtaken)) as connection:
+        connection.begin(str(path))
+
+        def learn():
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("CREATE TABLE told (word TEXT)")
+            assert connection.is_in_place()
+
+        connection.meanwhile = learn
+        assert connection.is_in_place()
+        assert all(each.exists() for each in beside(path, "wal", "shm"))
+        assert connection.is_in_place()
+
+
+class ClosedMeanwhile(Connection):
+    """A connection that another thread, or the collection of garbage, closes while it is asked what it is on."""
+
+    def is_on(self, database):
+        found = super().is_on(database)
+        self.close()
+        return found
+
+
+def test_a_connection_that_is_closed_at_the_moment_of_a_look_lost_no_log(store, path):
+    add(store, b"a")
+    store.close()
+    other = sqlite3.connect(path, factory=ClosedMeanwhile)
+    other.execute("SELECT count(*) FROM mem_log").close()
+    other.begin(str(path))
+    assert store.read(USER).data.endswith(b"a\n")
+    assert add(store, b"b").revision == "2"
+
+
+def test_a_log_that_another_writer_begins_at_the_moment_of_a_look_is_whole(store, path, marked, monkeypatch):
+    add(store, b"a")
+    store.close()
+    assert not any(each.exists() for each in beside(path, "wal", "shm"))
+    reader, look, looks = marked(), os.fstat, []
+    assert reader.head(USER).revision == "1"
+
+    def begun(descriptor):
+        looks.append(descriptor)
+        if len(looks) == 2:  # before the write, which changes nothing, and after it
+            with closing(marked()) as other:
+                add(other, b"b")
+        return look(descriptor)
+
+    monkeypatch.setattr(os, "fstat", begun)
+    reader.check_writable()
+    monkeypatch.undo()
+    assert len(looks) > 2
+    assert store.head(USER).revision == "2"

@@ -21,7 +21,7 @@ from benchmarks.notes import entry
 if TYPE_CHECKING:
     from argparse import Namespace
 
-_COUNTS, _LIMIT = (14, 100, 1_000, 10_000), 2
+_LIMITS = {14: 4, 100: 8, 1_000: 10, 10_000: 10}
 _TURNS = 3
 _PROFILE = """\
 name: everything
@@ -93,7 +93,7 @@ def run(options: Namespace) -> list[Result]:
     if not hermes.is_file():
         print(f"prompt: not measured, for want of Hermes Agent: {hermes} does not exist (see --hermes-python)")
         return []
-    return [result for count in _COUNTS for result in _at(count, options.python, hermes)]
+    return [result for count in _LIMITS for result in _at(count, options.python, hermes)]
 
 
 def _at(count: int, ours: Path, hermes: Path) -> list[Result]:
@@ -115,7 +115,7 @@ def _at(count: int, ours: Path, hermes: Path) -> list[Result]:
                     raise ValueError(f"{side} left {len(missing)} of {count} entries out, so the times do not compare")
     own, opened, floor, theirs = (statistics.median(taken[side]) for side in scripts)
     return [
-        faster(f"file to prompt, {count:,} notes", own, theirs, _LIMIT),
+        faster(f"file to prompt, {count:,} notes", own, theirs, _LIMITS[count]),
         compared(f"the same from an open root, {count:,} notes", opened, theirs),
         compared(f"the floor: reading and joining, {count:,} notes", floor, theirs),
     ]

@@ -19,7 +19,7 @@ from catmem.staleness.freshness import Freshness, freshness
 from catmem.store.contract import revision_number
 from catmem.workspace.history import refuse_bounded
 from catmem.workspace.profile_memory import emptied_text
-from catmem.workspace.seen_entry import entry_dicts, rules_in
+from catmem.workspace.seen_entry import entry_dicts, rules_in_each
 from catmem.writing.drift_guard import shown_rows
 from catmem.writing.written import Written
 
@@ -74,7 +74,7 @@ class EntityRead:
         """The entries with their ages; to a person a hostile text as it stands, with ``threats``."""
         entries = [entry for entry, _ in self.entries]
         shown = entry_dicts(entries, to_agent=to_agent)
-        found = [] if to_agent else [rules_in([entry.body]) for entry in entries]
+        found = [] if to_agent else rules_in_each([[entry.body] for entry in entries])
         for row, threats in zip(shown, found, strict=False):
             row["threats"] = list(threats)
         return [{**row, **jsonable(age)} for row, (_, age) in zip(shown, self.entries, strict=True)]

@@ -31,12 +31,13 @@ from catmem.prompt.styles import (
     Style,
     StyledCategory,
     counted,
+    is_plain,
     render,
     text_of,
 )
-from catmem.staleness.freshness import Freshness, freshness
+from catmem.staleness.freshness import UNVERIFIED, Freshness, freshness
 from catmem.text import few, plural
-from catmem.threats import Threat, scan
+from catmem.threats import Candidates, Threat, scan, scan_each
 
 _PREVIEW = 80
 
@@ -156,21 +157,25 @@ class _Draft:
         entries: Iterable[Entry] = view.entries
         if self.profile.prompt.order == "profile" and len(rank) > 1:
             entries = sorted(entries, key=lambda entry: rank[entry.category])
-        self.facts += [self._fact(row, entry, view.target) for row, entry in enumerate(entries, len(self.facts))]
+        first, target = len(self.facts), view.target
+        note = None if self.profile.prompt.unverified == "plain" else UNVERIFIED.note
+        changes_nothing = self.style != "xml"
+        self.facts += [
+            # Nearly every entry: its text as it stands, without tags.
+            Fact(row, entry, target, entry.raw, UNVERIFIED, note, True)  # noqa: FBT003
+            if changes_nothing and is_plain(entry.raw) and "\\" not in entry.raw
+            else self._fact(row, entry, target)
+            for row, entry in enumerate(entries, first)
+        ]
 
     def _fact(self, row: int, entry: Entry, target: str) -> Fact:
-        """An entry; left out if it has no text, or if the profile does not want it expired or too old as it is.
-
-        It is withheld if the scan finds something in it alone.
-        """
+        """An entry; left out if it has no text, or if the profile does not want it expired or too old as it is."""
         policy, body = self.profile.prompt, entry.body
         state = freshness(entry, self.profile, self.config, as_of=self.as_of)
         note = None if state.state == "unverified" and policy.unverified == "plain" else state.note
         unwanted = state.overdue and (policy.expired if state.state == "expired" else policy.stale) == "drop"
         fact = Fact(row, entry, target, body, state, note)
         fact.dated_out = "no text" if not body else state.note if unwanted else None
-        if fact.dated_out is None and (findings := scan(body)):
-            fact.withhold(findings)
         return fact
 
     def settle(self) -> str:
@@ -179,12 +184,12 @@ class _Draft:
             self.fit_budget()
             pieces = self.pieces()
             text = text_of(pieces)
-            if not text or not self._withhold(pieces, scan(text, limit=None)):
+            if not text or not self._scan(pieces, text):
                 return text
 
     def fit_budget(self) -> None:
         """Render, and leave out whole entries until each target, and then the whole, is within its budget."""
-        # What an earlier call left out has its chance again: others may have been withheld since.
+        # What an earlier call left out has its chance again: a long entry may have been withheld since.
         for fact in self.facts:
             fact.over_budget = None
         self.rendered = self._render()
@@ -196,6 +201,8 @@ class _Draft:
     def _leave_out(self, name: str, budget: int) -> None:
         """Leave out as few as must be; halving finds how many in few renderings."""
         staying = [fact for fact in self._inside() if name in {fact.target, "total"}]
+        # A long entry that is hostile takes no more than the line that says so.
+        self._look_at([fact for fact in staying if self.counter(fact.body) > budget])
 
         def rank(fact: Fact) -> tuple[bool, int, int]:
             # What cannot fit whatever else leaves goes before all others: it would only take them along. Within one
@@ -254,8 +261,30 @@ class _Draft:
             return "Uncategorized"
         return self.titles.get((target, category), category)
 
+    def _scan(self, pieces: Sequence[Piece], text: str) -> bool:
+        """Withhold what the scan finds, each entry by itself and then across them; whether that changed anything."""
+        # One look at the whole text finds where anything could start. An entry that the style shows otherwise than it
+        # is stored could hide that: it is looked at by itself too.
+        found, suspects = Candidates(text), self._inside()
+        if found.places is not None:
+            ends = _ends(pieces) if found.places else []
+            held = {pieces[bisect_right(ends, place)][1] for place in found.places}
+            suspects = [fact for fact in suspects if not (fact.is_plain or fact.is_as_stored) or fact.row in held]
+        if self._look_at(suspects):
+            return True
+        return self._withhold(pieces, found.findings() if found else [])
+
+    def _look_at(self, facts: Sequence[Fact]) -> bool:
+        """Withhold each entry in which the scan finds something, and that was not looked at before; whether any was."""
+        new = [fact for fact in facts if not fact.scanned]
+        for fact, findings in zip(new, scan_each([fact.body for fact in new]), strict=True):
+            fact.scanned = True
+            if findings:
+                fact.withhold(findings)
+        return any(fact.blocked for fact in new)
+
     def _withhold(self, pieces: Sequence[Piece], findings: Sequence[Threat]) -> bool:
-        """Withhold what findings in the whole text touch; whether that changed anything."""
+        """Withhold what the findings touch; whether that changed anything."""
         ends = _ends(pieces) if findings else []
         touching: dict[int | str, list[Threat]] = {}
         for finding in findings:

@@ -20,7 +20,7 @@ from catmem.model.document import Document
 from catmem.prompt.prompt import Prompt, Row, build_prompt
 from catmem.staleness.freshness import freshness
 from catmem.text import size_of
-from catmem.threats import SECRETS, scan
+from catmem.threats import SECRETS, scan_each
 
 STATES = ("fresh", "stale", "expired", "unverified")
 LEFT_OUT = ("expired", "stale", "no_text", "blocked", "over_budget")
@@ -129,7 +129,7 @@ class WholeSizes:
     @cached_property
     def _blocked(self) -> Counter[str]:
         found: Counter[str] = Counter()
-        for threats in (scan(entry.body) for entry in self.facts):
+        for threats in scan_each([entry.body for entry in self.facts]):
             found["blocked"] += bool(threats)
             found["secrets"] += any(threat.rule in SECRETS for threat in threats)
         return found

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 
 from catmem.model.document import Entry
 from catmem.staleness.freshness import UNVERIFIED, Freshness
-from catmem.threats import Threat
+from catmem.threats import DEFAULT_LIMIT, Threat
 from catmem.threats.finding import pattern
 from catmem.threats.fold import Folded, fold_word
 
@@ -47,7 +47,7 @@ _HEADINGS = {"user": "About the user", "memory": "Notes"}
 
 @dataclass(slots=True, eq=False)
 class Fact:
-    """One entry on its way into a prompt; ``row`` is its place in the manifest."""
+    """One entry on its way into a prompt. ``row`` is its place in the manifest, ``is_plain`` what ``is_plain`` says."""
 
     row: int
     entry: Entry
@@ -55,12 +55,14 @@ class Fact:
     body: str
     freshness: Freshness
     note: str | None
+    is_plain: bool = False
     blocked: str | None = None
     """Names of the rules for which it is withheld."""
     dated_out: str | None = None
     """Which date keeps it out."""
     over_budget: tuple[str, int] | None = None
     """The name of the budget that keeps it out, and how much that is."""
+    scanned: bool = False
     _shown: tuple[object, str] | None = None
 
     @property
@@ -77,10 +79,23 @@ class Fact:
             self._shown = note, written(self, note)
         return self._shown[1]
 
+    @property
+    def is_as_stored(self) -> bool:
+        """Whether the scan of the prompt sees its body as it stands in the file, with nothing behind it on its line."""
+        is_last = self._shown is not None and self._shown[1].removesuffix("\n").endswith(self.body)
+        return is_last and len(self.body) <= DEFAULT_LIMIT
+
     def withhold(self, findings: Iterable[Threat]) -> None:
         """Show the names of the rules in its place."""
         rules = sorted({finding.rule for finding in findings})
-        self.blocked, self._shown = ", ".join(rules), None
+        self.blocked, self.is_plain, self._shown = ", ".join(rules), False, None
+
+
+def is_plain(body: str) -> bool:
+    """Whether a body is one line that begins with a letter or number, as no line of a frame and no note does."""
+    if not body[:1].isalnum() or len(body.splitlines()) != 1 or len(body) > DEFAULT_LIMIT:
+        return False
+    return body[0] not in "UM" or not body.startswith(("USER PROFILE (", "MEMORY ("))
 
 
 class StyledCategory(NamedTuple):
@@ -148,6 +163,8 @@ def _markdown(block: Block) -> Iterator[Piece]:
 
 
 def _bullet(fact: Fact, note: str | None) -> str:
+    if fact.is_plain and note is None:
+        return f"- {fact.body}\n"
     lines = _lines(_shown_body(fact))
     is_list = lines[0][:2] in _BULLETS
     if is_list and note is None:
@@ -236,7 +253,7 @@ def _encoded(text: str) -> str:
 
 def _hermes(block: Block) -> Iterable[Piece]:
     facts = [fact for category in block.categories for fact in category.facts]
-    texts = [fact.shown(_hermes_entry, fact.note) for fact in facts]
+    texts = [fact.body if fact.is_plain else fact.shown(_hermes_entry, fact.note) for fact in facts]
     size = sum(map(len, texts)) + len(_HERMES_DELIMITER) * (len(texts) - 1)
     header = _HERMES_HEADERS.get(block.target, block.target)
     if block.limit is None:

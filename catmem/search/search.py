@@ -23,7 +23,7 @@ from catmem.search.index import Match, SearchSource, Snippet, matches, ranked, s
 from catmem.search.query import Query, parse_query
 from catmem.staleness.freshness import DATED_BY, Freshness, State
 from catmem.staleness.lineage import freshness_of
-from catmem.threats import scan
+from catmem.threats import scan_each
 from catmem.workspace.root import Root, load_each
 from catmem.workspace.seen_entry import SeenEntry, texts_of
 from catmem.workspace.stores import places
@@ -211,7 +211,7 @@ class _Search:
     def _is_hostile(self, match: Match) -> bool:
         known = self.sources[match.source].index.hostile
         if match.number not in known:
-            known[match.number] = any(map(scan, texts_of(self.entry(match))))
+            known[match.number] = any(scan_each(texts_of(self.entry(match))))
         return known[match.number]
 
     def entry(self, match: Match) -> Entry:

@@ -30,7 +30,7 @@ from catmem.names import UNCATEGORIZED
 from catmem.seeding.seed_lock import Seeded
 from catmem.staleness.freshness import expired_on
 from catmem.text import counted
-from catmem.threats import scan
+from catmem.threats import scan_each
 
 
 class Offered(NamedTuple):
@@ -68,18 +68,21 @@ class OfferedFile(NamedTuple):
 def offer(document: Document, target: str, profile: Profile, taxonomy: Taxonomy, *, as_of: date) -> OfferedFile:
     """What ``profile`` may hand on of its ``user`` or ``memory`` file; expired and hostile entries are withheld."""
     entries = visible(document, target, profile, taxonomy).entries
+    found = scan_each([f"{entry.body}\n{entry.tags or ''}" for entry in entries])
     # The name of a category that is not declared becomes the title of a section.
     categories = frozenset(entry.category for entry in entries)
-    hostile = {name for name in categories - taxonomy.categories.keys() if scan(name.replace("-", " "))}
+    names = sorted(categories - taxonomy.categories.keys())
+    bad_names = scan_each([name.replace("-", " ") for name in names])
+    hostile = {name for name, bad in zip(names, bad_names, strict=True) if bad}
     offered: list[Offered] = []
-    for entry in entries:
-        rules = sorted({found.rule for found in scan(f"{entry.body}\n{entry.tags or ''}")})
-        rules = rules or ["title"] * (entry.category in hostile)
+    for entry, findings in zip(entries, found, strict=True):
+        rules = sorted({finding.rule for finding in findings}) or ["title"] * (entry.category in hostile)
         expired = None if rules else expired_on(entry.tags, as_of)
         withheld = f"blocked: {', '.join(rules)}" if rules else f"expired {expired}" if expired else None
         offered.append(Offered(Version.from_entry(entry), entry.id, withheld, is_hostile=bool(rules)))
     titles = {section.category: section.title for section in reversed(document.sections)}
-    titles = {category: title for category, title in titles.items() if not scan(title)}
+    clear = scan_each(list(titles.values()))
+    titles = {category: title for (category, title), bad in zip(titles.items(), clear, strict=True) if not bad}
     declared = {slug: each.title for slug, each in taxonomy.categories.items() if each.title}
     places: dict[str, set[str]] = {}
     for entry in document.entries:

@@ -5,19 +5,21 @@ It is a tripwire, not a wall: what keeps one agent's memory from another is scop
 
 ::
 
-    text ── fold ──> letters, signs ── one pass: the places that a rule could start from
+    text ── fold ──> letters, signs ── candidates: the places that a rule could start from, in one pass
       │
-      └── at these places alone ──> instructions   phrases, over letters only, with the spans mapped back;
-                                                   the frame of a prompt; remote images, hidden comments and styles
-                                    secrets        keys, tokens; links and commands that send them;
-                                                   passwords, PINs and logins that a person chose
+      └── at these places alone ──> frames         the frame of a prompt; remote images, hidden comments and styles
+                                    secrets        keys, tokens; links and commands that send them
+                                    chosen         passwords, PINs and logins that a person chose
+                                    instructions   phrases, over letters only, with the spans mapped back
                                     fold           hidden, bidi, tag and selector characters, mixed scripts
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from functools import cache
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from functools import cache, cached_property
+from itertools import accumulate, chain
 
 from catmem.threats.finding import RULES, SECRETS, Threat, Words, places
 from catmem.threats.fold import Folded, find_characters
@@ -28,23 +30,27 @@ from catmem.threats.instructions import (
     find_markup,
     find_native,
     find_roles,
+    instruction_starts,
     stems,
 )
 from catmem.threats.secrets import (
     CHOSEN_SIGNS,
     LEAK_SIGNS,
-    find_chosen,
+    chosen_secrets,
     find_leaks,
     find_logins,
     find_secrets,
+    secret_signs,
 )
 
 __all__ = [
     "DEFAULT_LIMIT",
     "RULES",
     "SECRETS",
+    "Candidates",
     "Threat",
     "scan",
+    "scan_each",
     "scan_secrets",
 ]
 
@@ -56,7 +62,6 @@ _ALL = tuple(dict.fromkeys((*MARKUP_SIGNS, *ROLE_SIGNS, *LEAK_SIGNS, *CHOSEN_SIG
 _SIGNS = Words([sign for sign in _ALL if sign[0].isalpha() or sign[0] == ":"], "cdgmnpsw")
 # Each begins with a rare character, which is found at the speed of C.
 _MARKS = [sign.encode() for sign in _ALL if sign not in _SIGNS.words]
-_NO_MARKS = bytes({*range(256)} - {mark[0] for mark in _MARKS})
 
 
 @cache
@@ -67,11 +72,51 @@ def _stems() -> Words:
 def _signs(low: bytes) -> dict[str, list[int]]:
     """The places of the signs that stand in a text in lower case."""
     found = _SIGNS.places(low.decode("latin-1"))
-    begun = low.translate(None, _NO_MARKS)
-    for mark in _MARKS if begun else ():
-        if mark[:1] in begun and (marked := [place for place in places(mark[:1], low) if low.startswith(mark, place)]):
+    for mark in _MARKS:
+        if mark[:1] in low and (marked := [place for place in places(mark[:1], low) if low.startswith(mark, place)]):
             found[mark.decode()] = marked
     return found
+
+
+class Candidates:
+    """Where in a text anything could start, by rule: one pass over it, however many entries it is made of.
+
+    A candidate is a place that a rule starts from, if what stands around it is like what the rule finds. The test is
+    the loose one: what depends on where a text ends, or on what stands further away, is left to the rules. So an entry
+    that is a part of the text, by itself, has a finding only if a candidate lies in it; and the rules look at nothing
+    else.
+    """
+
+    def __init__(self, text: str) -> None:
+        """Look over the text."""
+        folded = self.folded = Folded(text)
+        signs, words = _signs(folded.low), _stems().places(folded.letters)
+        self._instructions = instruction_starts(folded.letters, words) if words else []
+        judged = [*find_roles(folded, signs), *find_leaks(folded, signs)] if signs else []
+        judged += find_characters(folded) if folded.suspects else ()
+        judged += find_native(folded) if folded.unusual else ()
+        secrets, chosen = secret_signs(folded), chosen_secrets(text, signs) if signs else []
+        markup = {sign: signs[sign] for sign in MARKUP_SIGNS if sign in signs}
+        self._starts = [place for place, _ in judged] + [sign.place for sign in secrets]
+        self._starts += [*chain.from_iterable(markup.values()), *(found.start for found in chosen)]
+        self._found = [*folded.mixed, *(found for _, found in judged if found), *find_secrets(secrets), *chosen]
+        self._found += find_markup(text, markup) if markup else ()
+
+    def __bool__(self) -> bool:
+        """Whether there is any; without one there is no finding."""
+        return bool(self.folded.mixed or self._instructions or self._starts)
+
+    @cached_property
+    def places(self) -> list[int] | None:
+        """Where in the text they are, in order; ``None`` for everywhere."""
+        # Scripts that are mixed in one place are read as Latin letters in all others, which hides what else is there.
+        if self.folded.mixed:
+            return None
+        return sorted({*self._starts, *map(self.folded.place, {start.place for start in self._instructions})})
+
+    def findings(self) -> list[Threat]:
+        """What the rules find in the text, in text order."""
+        return _merged([*self._found, *find_instructions(self.folded, self._instructions)])
 
 
 def _merged(findings: Iterable[Threat]) -> list[Threat]:
@@ -97,21 +142,23 @@ def scan(text: str, limit: int | None = DEFAULT_LIMIT) -> list[Threat]:
     """
     if limit is not None and len(text) > limit:
         return [Threat("too-large-to-scan", 0, len(text))]
-    folded = Folded(text)
-    signs, words = _signs(folded.low), _stems().places(folded.letters)
-    found = [*folded.mixed, *find_secrets(folded)]
-    if words:
-        found += find_instructions(folded, words)
-    if signs:
-        found += [*find_roles(folded, signs), *find_leaks(folded, signs), *find_chosen(text, signs)]
-        found += find_markup(text, signs)
-    if folded.suspects:
-        found += find_characters(folded)
-    if folded.unusual:
-        found += find_native(folded)
-    return _merged(found)
+    candidates = Candidates(text)
+    return candidates.findings() if candidates else []
 
 
 def scan_secrets(text: str) -> list[Threat]:
     """The keys and tokens in a text of any length, and the links with a password; in no order."""
-    return [*find_secrets(Folded(text)), *find_logins(text)]
+    folded = Folded(text)
+    return [*find_secrets(secret_signs(folded)), *find_logins(text)]
+
+
+def scan_each(texts: Sequence[str]) -> list[list[Threat]]:
+    """The findings of each text by itself, in order; the same as ``scan`` on each, and faster."""
+    # One look at all of them finds those that hold a candidate, and only these are scanned: a finding never depends on
+    # what stands beside a text.
+    ends = list(accumulate((len(text) + 1 for text in texts), initial=0))
+    places = Candidates("\n".join(texts)).places if texts else []
+    if places is None:
+        return list(map(scan, texts))
+    held = {bisect_right(ends, place) - 1 for place in places}
+    return [scan(text) if number in held or len(text) > DEFAULT_LIMIT else [] for number, text in enumerate(texts)]

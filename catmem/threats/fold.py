@@ -281,13 +281,16 @@ _RIGHT_TO_LEFT = pattern(r"[\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc
 _REACH = 64
 
 
-def find_characters(folded: Folded) -> Iterator[Threat]:
-    """The suspects that are not where a script or an emoji needs them."""
+def find_characters(folded: Folded) -> Iterator[tuple[int, Threat | None]]:
+    """The places of suspects that are not where a script or an emoji needs them, each with its finding."""
+    # Direction marks have none where they are: what needs one may stand far from it, and not in a part of the text.
     text = folded.text
     for place in folded.suspect_places:
         char = text[place]
         if char not in _MAYBE_IN_PLACE or not _is_in_place(text, place, char):
-            yield Threat(_rule(char), place, place + 1)
+            yield place, Threat(_rule(char), place, place + 1)
+        elif char in _DIRECTION_MARKS:
+            yield place, None
 
 
 @lru_cache(maxsize=1 << 12)

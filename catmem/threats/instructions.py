@@ -16,9 +16,13 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from typing import NamedTuple
 
 from catmem.threats.finding import PATTERNS, Places, Threat, pattern, places, read_table
 from catmem.threats.fold import Folded, fold_word, without
+
+# What a phrase must not be followed by depends on where its text ends.
+_MUST_NOT_FOLLOW = re.compile(r"\(\?![^()]*\)")
 
 
 class Phrase:
@@ -33,14 +37,16 @@ class Phrase:
         self.negatable = "negatable" in row
         self.near = pattern(row["near"], re.IGNORECASE) if "near" in row else None
         self._needs = fold_word(row.get("needs", "")).split()
-        self._pattern = pattern(fold_word(row["pattern"]))
+        written = fold_word(row["pattern"])
+        self._pattern, self._loose = pattern(written), pattern(_MUST_NOT_FOLLOW.sub("", written))
 
-    def match(self, letters: str, place: int) -> re.Match[str] | None:
-        """The phrase around a stem at ``place``."""
+    def match(self, letters: str, place: int, *, loose: bool = False) -> re.Match[str] | None:
+        """The phrase around a stem at ``place``; ``loose`` is whatever follows it."""
         first, last = max(0, place - self.before), place + self.after
         if self._needs and not any(map(letters[first:last].__contains__, self._needs)):
             return None
-        return (self._pattern.search if self.before else self._pattern.match)(letters, first, last)
+        looked_for = self._loose if loose else self._pattern
+        return (looked_for.search if self.before else looked_for.match)(letters, first, last)
 
 
 @cache
@@ -70,20 +76,41 @@ _BEHIND = 240
 _WORD_REACH = 24
 
 
-def find_instructions(folded: Folded, found: Places) -> Iterator[Threat]:
-    """The findings of all phrases, by the places of ``stems``."""
-    letters = folded.letters
-    for stem in found:
-        for phrase in _by_stem()[stem]:
-            if phrase.gates and not any(map(letters.__contains__, phrase.gates)):
-                continue
+class Start(NamedTuple):
+    """A phrase that may stand around ``place`` in the folded letters, where its ``stem`` is."""
+
+    phrase: Phrase
+    stem: str
+    place: int
+
+
+def instruction_starts(letters: str, found: Mapping[str, Sequence[int]]) -> list[Start]:
+    """Where phrases may stand, by the places of ``stems``; no part of the text has any elsewhere."""
+    starts: list[Start] = []
+    phrases = _by_stem()
+    for stem in found.keys() & phrases.keys():
+        for phrase in phrases[stem]:
+            places = [place for place in found[stem] if phrase.match(letters, place, loose=True)]
+            if places and (not phrase.gates or any(map(letters.__contains__, phrase.gates))):
+                starts += [Start(phrase, stem, place) for place in places]
+    return starts
+
+
+def find_instructions(folded: Folded, starts: Iterable[Start]) -> Iterator[Threat]:
+    """The findings of all phrases."""
+    done: Start | None = None
+    step = 0
+    for start in starts:
+        phrase, stem, place = start
+        if done is None or done.phrase is not phrase or done.stem != stem:
+            done, step = start, 0
+        if place < step:
+            continue
+        match = phrase.match(folded.letters, place)
+        if match and (finding := _confirmed(phrase, folded, *folded.span(match.start(), match.end()))):
+            yield finding
             # On from the end of what fitted: nothing is read twice for one stem.
-            step = 0
-            for place in found[stem]:
-                match = phrase.match(letters, place) if place >= step else None
-                if match and (finding := _confirmed(phrase, folded, *folded.span(match.start(), match.end()))):
-                    yield finding
-                    step = max(place + len(stem), match.end())
+            step = max(place + len(stem), match.end())
 
 
 def _confirmed(phrase: Phrase, folded: Folded, start: int, end: int) -> Threat | None:
@@ -115,8 +142,8 @@ _NATIVE_WORD_REACH = 16
 _CAPITALS = frozenset(map(chr, range(0x400, 0x430)))
 
 
-def find_native(folded: Folded) -> Iterator[Threat]:
-    """The findings of ``instruction-override`` outside Latin letters.
+def find_native(folded: Folded) -> Iterator[tuple[int, Threat | None]]:
+    """Where a phrase outside Latin letters stands, with the finding of ``instruction-override`` if it is the next one.
 
     Hidden characters are taken out. No phrase goes over the end of a line.
     """
@@ -128,13 +155,13 @@ def find_native(folded: Folded) -> Iterator[Threat]:
     for row in rows:
         step = 0
         for place in places(row.stems[0], bare):
-            if (match := row.match(bare, place)) and place >= step:
+            if match := row.match(bare, place):
                 start, last = _place_in_text(folded, match.start()), _place_in_text(folded, match.end() - 1)
                 end = last + 1
                 while end < min(len(text), last + _NATIVE_WORD_REACH) and text[end].isalpha():
                     end += 1
-                yield Threat("instruction-override", start, end)
-                step = match.end()
+                yield start, Threat("instruction-override", start, end) if place >= step else None
+                step = max(step, match.end())
 
 
 def _small(folded: Folded, rows: Iterable[Phrase]) -> str:
@@ -163,33 +190,31 @@ _RULE_REACH = 6
 _FRAME_REACH = 80
 
 
-def find_roles(folded: Folded, found: Places) -> Iterator[Threat]:
-    """The findings of ``role-marker``, by the places of ``ROLE_SIGNS``."""
+def find_roles(folded: Folded, found: Places) -> Iterator[tuple[int, Threat | None]]:
+    """The places of ``ROLE_SIGNS`` where a frame may begin, each with the finding of ``role-marker`` if it is one."""
+    # It is none where what a frame needs is not in the text, or not in front of it: a part of the text may be one then.
     text = folded.text
     system = "system" in folded.letters
-    matches = [_role_line(text, place) for role in _ROLES if _is_role(role, text) for place in found.get(role, ())]
     for sign, whole in _WHOLE:
-        if system or whole is not _BRACKET:
-            matches += [whole.match(text, place) for place in found.get(sign, ())]
+        for place in found.get(sign, ()):
+            if match := whole.match(text, place):
+                yield place, _marker(match, is_one=system or whole is not _BRACKET)
+    for role in _ROLES:
+        for place in found.get(role, ()):
+            match = PATTERNS["role"].match(text, place)
+            answer = None if match else PATTERNS["answer"].match(text, place)
+            if line := match or answer:
+                is_role = (role != "human" or "Human:" in text) and (match or _follows_question(text, place))
+                begins_line = PATTERNS["line-start"].search(text, max(0, place - 12), place)
+                yield place, _marker(line, is_one=bool(is_role and begins_line))
     for words in _RULED:
-        if system or words != "begin ":
-            matches += [_frame_around(text, place) for place in found.get(words, ())]
-    return (Threat("role-marker", *match.span()) for match in matches if match)
+        for place in found.get(words, ()):
+            if match := PATTERNS["frame"].search(text, max(0, place - _RULE_REACH), place + _FRAME_REACH):
+                yield place, _marker(match, is_one=system or words != "begin ")
 
 
-def _is_role(role: str, text: str) -> bool:
-    return role != "human" or "Human:" in text
-
-
-def _role_line(text: str, place: int) -> re.Match[str] | None:
-    match = PATTERNS["role"].match(text, place)
-    if match is None and _follows_question(text, place):
-        match = PATTERNS["answer"].match(text, place)
-    return match if match and PATTERNS["line-start"].search(text, max(0, place - 12), place) else None
-
-
-def _frame_around(text: str, place: int) -> re.Match[str] | None:
-    return PATTERNS["frame"].search(text, max(0, place - _RULE_REACH), place + _FRAME_REACH)
+def _marker(match: re.Match[str], *, is_one: bool) -> Threat | None:
+    return Threat("role-marker", *match.span()) if is_one else None
 
 
 def _follows_question(text: str, place: int) -> bool:

@@ -10,7 +10,7 @@ it. What is plainly no secret passes: examples of documentation, ``xxxx``, names
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import NamedTuple
 
@@ -106,30 +106,47 @@ def _words() -> Words:
     return Words(_by_sign())
 
 
-def find_secrets(folded: Folded) -> Iterator[Threat]:
-    """The secrets in a text: each where a detector fits in a run, or at most ``_BEFORE`` characters ahead of it."""
+class SecretSign(NamedTuple):
+    """A place where a detector fits at its ``sign``, in a run that ends at ``end`` or a little ahead of it."""
+
+    place: int
+    end: int
+    sign: str
+    detector: _Detector
+    match: re.Match[str]
+
+
+def secret_signs(folded: Folded) -> list[SecretSign]:
+    """The signs at which a detector fits, in a run or at most ``_BEFORE`` characters ahead of it, and in no other."""
     plain = folded.plain
     runs = plain.translate(_IN_RUN)
+    signs: list[SecretSign] = []
     start, end = runs.find(_A_RUN), 0
     while start >= 0:
         first = max(end, start - _BEFORE)
         behind = _NO_RUN.search(plain, start)
         end = behind.start() if behind else len(plain)
-        for low, found in _words().places(folded.low[first:end].decode("latin-1")).items():
-            yield from _secrets_at(low, [first + place for place in found], folded.text)
+        found = _words().places(folded.low[first:end].decode("latin-1"))
+        signs += [
+            SecretSign(first + place, end, sign, detector, match)
+            for low, places in found.items()
+            for place in places
+            for sign, detector in _by_sign()[low]
+            if (match := _match(sign, detector, folded.text, first + place))
+        ]
         start = runs.find(_A_RUN, end)
+    return signs
 
 
-def _secrets_at(low: str, found: Sequence[int], text: str) -> Iterator[Threat]:
-    """The secrets at the places of a sign in one run."""
-    for sign, detector in _by_sign()[low]:
-        # Nothing is read twice for one sign: on from the end of what fitted.
-        read = 0
-        for place in found:
-            if place >= read and (match := _match(sign, detector, text, place)):
-                read = max(place + len(sign), match.end())
-                if detector.is_secret(match):
-                    yield Threat(detector.rule, match.start(), match.end())
+def find_secrets(signs: Iterable[SecretSign]) -> Iterator[Threat]:
+    """The secrets in a text with these ``secret_signs``."""
+    # In one run nothing is read twice for one sign: on from the end of what fitted.
+    read: dict[tuple[str, int], int] = {}
+    for place, end, sign, detector, match in signs:
+        if place >= read.get((sign, end), 0):
+            read[sign, end] = max(place + len(sign), match.end())
+            if detector.is_secret(match):
+                yield Threat(detector.rule, match.start(), match.end())
 
 
 def find_logins(text: str) -> list[Threat]:
@@ -175,35 +192,58 @@ LEAK_SIGNS = ("://", "@", *_SENDERS)
 _PIPED = {sender: pattern(r"\|\s{0,4}(?:sudo\s)?" + sender, re.IGNORECASE) for sender in _SENDERS}
 
 
-def find_leaks(folded: Folded, found: Places) -> Iterator[Threat]:
-    """Links with a password or a slot for private data, and orders to send some, by the places of ``LEAK_SIGNS``."""
+def find_leaks(folded: Folded, found: Places) -> Iterator[tuple[int, Threat | None]]:
+    """Where what sends secrets away may stand, by the places of ``LEAK_SIGNS``, each with the finding if it does."""
+    # In a part of the text it stands nowhere else. The rules are `basic-auth`, `exfiltration-link` and
+    # `secret-exfiltration`.
     text = folded.text
     end = 0
     for place in found.get("://", ()):
         if link := _login(text, place):
-            yield link
+            yield place, link
+        url = PATTERNS["url"].match(text, place)
         # One after the other, never one inside another.
-        if place >= end and (url := PATTERNS["url"].match(text, place)):
-            end = url.end()
-            if PATTERNS["slot"].search(url.group()):
-                yield Threat("exfiltration-link", *url.span())
+        is_next = url is not None and place >= end
+        if url and PATTERNS["slot"].search(url.group()):
+            yield place, Threat("exfiltration-link", *url.span()) if is_next else None
+        end = url.end() if url and is_next else end
     for sign in ("://", "@"):
-        if sign in found:
-            yield from _addressed(sign, folded)
+        groups = [group for group in _close_together(found.get(sign, ())) if _sending(folded, group[0], group[-1])]
+        if groups:
+            yield from ((place, None) for group in groups for place in group)
+            yield from ((each.start, each) for each in _addressed(sign, folded))
     if any(sign in text for sign in _SIGNS):
         for sender in _SENDERS:
-            yield from _commands(sender, folded, found.get(sender, ()))
+            yield from ((each.start, each) for each in _commands(sender, folded, found.get(sender, ())))
+
+
+def _close_together(found: Iterable[int]) -> Iterator[list[int]]:
+    """The places in groups: of those in a group only some are looked at, and which depends on where a text begins."""
+    group: list[int] = []
+    for place in found:
+        if group and place >= group[0] + _STRIDE:
+            yield group
+            group = []
+        group.append(place)
+    if group:
+        yield group
+
+
+def _sending(folded: Folded, first: int, last: int) -> re.Match[str] | None:
+    """An order to send something, in front of what stands from ``first`` to ``last``."""
+    letters = folded.fold(folded.text[max(0, first - _SENDING_REACH) : last])
+    if not any(map(letters.__contains__, _SENT)) or not any(map(letters.__contains__, _SENDS)):
+        return None
+    return _SENDING.search(letters)
 
 
 def _addressed(sign: str, folded: Folded) -> Iterator[Threat]:
     # From the address back to the order to send: addresses are rarer than words such as "send" or "password".
     text = folded.text
     for place in places(sign, text, _STRIDE):
-        start = max(0, place - _SENDING_REACH)
-        letters = folded.fold(text[start:place])
-        if not any(map(letters.__contains__, _SENT)) or not any(map(letters.__contains__, _SENDS)):
-            continue
-        if match := _SENDING.search(letters):
+        if match := _sending(folded, place, place):
+            start = max(0, place - _SENDING_REACH)
+            letters = folded.fold(text[start:place])
             part = Folded(text[start:place])
             first, last = part.span(match.start(), match.end()) if part.letters == letters else (0, len(part.text))
             if not PATTERNS["negated"].search(text, max(0, start + first - _STRIDE), start + first):
@@ -315,7 +355,7 @@ CHOSEN_SIGNS = tuple(dict.fromkeys(sign for kind in _KINDS for sign in kind.sign
 _BY_SIGN = {sign: [kind for kind in _KINDS if sign in kind.signs] for sign in CHOSEN_SIGNS}
 
 
-def find_chosen(text: str, found: Places) -> list[Threat]:
+def chosen_secrets(text: str, found: Places) -> list[Threat]:
     """Passwords, PINs, codes and logins that a text calls so, by the places of ``CHOSEN_SIGNS``."""
     threats = []
     for sign, kind in ((each, kind) for each in found for kind in _BY_SIGN.get(each, ())):

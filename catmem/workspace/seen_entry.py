@@ -13,7 +13,7 @@ from catmem.jsonable import jsonable
 from catmem.model.document import Entry, TagValue, Version
 from catmem.names import parts_of
 from catmem.staleness.freshness import Freshness
-from catmem.threats import SECRETS, Threat, scan
+from catmem.threats import SECRETS, Threat, scan, scan_each
 
 PREVIEW = 80
 """Characters of an entry that a message quotes."""
@@ -45,14 +45,20 @@ class SeenEntry:
 # --- what an answer says of an entry -------------------------------------------------------------------------------
 
 
-def findings_in(texts: Iterable[str]) -> list[Threat]:
+def findings_in(texts: Sequence[str]) -> list[Threat]:
     """What the threat scan finds in any of the texts."""
-    return [finding for text in texts for finding in scan(text)]
+    return [finding for found in scan_each(texts) for finding in found]
 
 
-def rules_in(texts: Iterable[str]) -> tuple[str, ...]:
+def rules_in(texts: Sequence[str]) -> tuple[str, ...]:
     """The rules of the threat scan that find something in any of the texts."""
-    return tuple(sorted({finding.rule for finding in findings_in(texts)}))
+    return rules_in_each([texts])[0]
+
+
+def rules_in_each(groups: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """The same for each group of texts, from one look at all of them."""
+    found = iter(scan_each([text for texts in groups for text in texts]))
+    return [tuple(sorted({finding.rule for _ in texts for finding in next(found)})) for texts in groups]
 
 
 def value_texts(values: Iterable[TagValue | None]) -> list[str]:
@@ -74,7 +80,7 @@ def texts_of(entry: Entry | Version) -> list[str]:
 def entry_dicts(entries: Sequence[Entry], *, to_agent: bool) -> list[dict[str, Any]]:
     """Entries as JSON-ready data, each category, body, tags, id; for an agent with ``threats`` in place of a body."""
     shown: list[dict[str, Any]] = jsonable(entries)
-    for row, threats in zip(shown, map(rules_in, map(texts_of, entries)) if to_agent else (), strict=False):
+    for row, threats in zip(shown, rules_in_each(list(map(texts_of, entries))) if to_agent else (), strict=False):
         if threats:
             row |= {"body": _blocked(threats), "tags": {}, "threats": list(threats)}
     return shown

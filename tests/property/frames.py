@@ -7,6 +7,8 @@ number of entries, in markdown of bullets. A line ends wherever any program may 
 import xml.etree.ElementTree as ET
 from unittest import mock
 
+from catmem.prompt.prompt import _Draft
+
 RULE = "═" * 46
 HEADERS = {"USER PROFILE (who the user is) [": "user", "MEMORY (your personal notes) [": "memory"}
 HEADINGS = {"# About the user": "user", "# Notes": "memory"}
@@ -22,7 +24,7 @@ class BrokenFrameError(AssertionError):
 
 def unscanned():
     """Prompts as they are built without the threat scan, so that the frames have to hold by themselves."""
-    return mock.patch("catmem.prompt.prompt.scan", return_value=[])
+    return mock.patch.multiple(_Draft, _scan=lambda *_: False, _look_at=lambda *_: False)
 
 
 def read_markdown(text: str) -> Frame:

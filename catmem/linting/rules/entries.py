@@ -30,7 +30,7 @@ from catmem.staleness.freshness import freshness
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import closed_spans
 from catmem.text import size_of
-from catmem.threats import RULES, SECRETS, Threat, scan
+from catmem.threats import RULES, SECRETS, Threat, scan, scan_each
 
 _NOTHING = (
     *("test", "testing", "todo", "tbd", "fixme", "asdf", "foo", "bar", "foobar", "hello", "hello world"),
@@ -400,8 +400,8 @@ def _threats(file: LintedFile) -> tuple[Threat, ...]:
     pieces.sort()
     found = [
         type(threat)(threat.rule, start + threat.start, start + threat.end)
-        for start, text in pieces
-        for threat in scan(text)
+        for (start, _), threats in zip(pieces, scan_each([text for _, text in pieces]), strict=True)
+        for threat in threats
     ]
     seen = list(found)
     for entry in file.entries:

@@ -21,7 +21,7 @@ from catmem.model.pairing import pair_entries
 from catmem.model.splice import composed
 from catmem.names import TARGETS, UNCATEGORIZED, slugify
 from catmem.prompt.styles import blocked_line
-from catmem.threats import scan
+from catmem.threats import scan_each
 from catmem.workspace.seen_entry import texts_of
 from catmem.writing.request import Operation
 
@@ -101,9 +101,10 @@ class CategoryFile:
 def category_file(category: str, entries: Sequence[Entry]) -> CategoryFile:
     """The file of a category that has these entries."""
     texts = ["\n".join(texts_of(entry)) for entry in entries]
+    scanned = scan_each(texts)
     versions: list[Version] = []
     withheld: list[str] = []
-    for entry, findings in zip(entries, map(scan, texts), strict=True):
+    for entry, findings in zip(entries, scanned, strict=True):
         version = Version.from_entry(entry)._replace(category=UNCATEGORIZED)
         if findings:
             line = f"{blocked_line(', '.join(sorted({finding.rule for finding in findings})))} (id {entry.id})"

@@ -204,11 +204,16 @@ def _submitted(call: Call, request_body: RequestBody, *, confirm: bool) -> Writt
         reason = fields.pop("reason", None)
         if not (reason is None or isinstance(reason, str)):
             raise EnvelopeError(f"reason is {shown(reason)}", key="reason", hint="Nothing was written. Give a text.")
+        if request_body.retry is not None and fields.setdefault("op_id", request_body.retry) != request_body.retry:
+            raise _contrary("Idempotency-Key", "op_id")
         _refuse_contrary_base(fields, request_body)
         made = partial(submit_plain, call.root, fields, base=request_body.match, reason=reason)
     else:
-        if isinstance(value, dict) and request_body.match not in {None, str(value.get("prev_rev"))}:
-            raise _contrary()
+        if isinstance(value, dict):
+            if request_body.match not in {None, str(value.get("prev_rev"))}:
+                raise _contrary("If-Match", "prev_rev")
+            if request_body.retry not in {None, value.get("op_id")}:
+                raise _contrary("Idempotency-Key", "op_id")
         made = partial(submit, call.root, value, size=request_body.size)
     try:
         return made(confirm=confirm, sender=sender, session=call.session)
@@ -232,12 +237,12 @@ def _refuse_contrary_base(fields: Mapping[str, Any], request_body: RequestBody) 
                 hint="Nothing was written. Send If-Match with the ETag of what you read, or prev_rev.",
             )
     elif base is not None and str(base) != request_body.match:
-        raise _contrary()
+        raise _contrary("If-Match", "prev_rev")
 
 
-def _contrary() -> RequestError:
+def _contrary(header: str, field: str) -> RequestError:
     return RequestError(
-        "If-Match is not what prev_rev says",
+        f"{header} is not what {field} says",
         code="bad_precondition",
-        hint="Nothing was written. Give the same, or leave If-Match out.",
+        hint=f"Nothing was written. Give the same, or leave {header} out.",
     )

@@ -168,7 +168,7 @@ class Http(NamedTuple):
     """The path of an operation in the API: a ``summary``, what is ``said``, and the form of its answer.
 
     ``gives`` is a name of ``server/forms.yaml``, ``None`` for any object. ``as_text``: a caller may have its ``text``.
-    ``conditional``: its body is one of its own form, and it takes ``If-Match``.
+    ``conditional``: its body is one of its own form, and it takes ``If-Match`` and ``Idempotency-Key``.
     """
 
     method: Literal["GET", "POST"]
@@ -305,7 +305,7 @@ class Stopped(Exception):  # noqa: N818 - no error: the person has had enough
 
 
 class RequestBody(NamedTuple):
-    """The JSON of a request's body, its bytes, and what ``If-Match`` says.
+    """The JSON of a request's body, its bytes, what ``If-Match`` says, and the ``op_id`` of ``Idempotency-Key``.
 
     ``match`` is a revision, or the ``keyed_digest`` of a text that no history had when it was read.
     """
@@ -313,6 +313,7 @@ class RequestBody(NamedTuple):
     value: Any = None
     size: int = 0
     match: str | None = None
+    retry: str | None = None
 
 
 def _no_dialogue(name: str) -> Any:  # noqa: ANN401 - there is none

@@ -56,6 +56,7 @@ from catmem.workspace.root import hide_names
 from catmem.writing.drift_guard import ToolSession
 
 _PRECONDITION_FAILED = 412
+CONDITIONS = frozenset({"if-match", "idempotency-key"})
 _LIST: Schema = {"type": "string", "maxLength": 65_536}
 """A list in an address: its parts with commas between."""
 _SHORT: Schema = {"maxLength": 1024}
@@ -160,13 +161,18 @@ async def _asked(request: Request, endpoint: Endpoint) -> tuple[dict[str, Any], 
     if not endpoint.writes:
         return values, RequestBody()
     refuse_other_type(request, JSON_TYPE, "JSON", "Send the header 'Content-Type: application/json'.")
-    if "if-match" in headers and not endpoint.http.conditional:
+    if not endpoint.http.conditional and (conditions := CONDITIONS.intersection(headers)):
         raise RequestError(
-            "this path takes no If-Match",
+            f"this path takes no {min(conditions)}",
             code="bad_precondition",
             hint="Nothing was done. Leave the header out: it is for /mem/write.",
         )
-    return values, RequestBody(await request.body(), match=read_match(headers.getlist("if-match")))
+    retry = ", ".join(headers.getlist("idempotency-key")).strip().strip('"')
+    return values, RequestBody(
+        await request.body(),
+        match=read_match(headers.getlist("if-match")),
+        retry=retry or None,
+    )
 
 
 def _is_stale(error: CatmemError) -> bool:
@@ -285,6 +291,7 @@ def _fields(body: bytes, form: str) -> dict[str, Any]:
 IF_MATCH = field(
     "If-Match", "The ETag of what the write is made on: it says the same as prev_rev.", {"type": "string"}, "header"
 )
+RETRY = field("Idempotency-Key", "The same as op_id.", {"type": "string"}, "header")
 
 PATH = "/openapi.json"
 
@@ -341,7 +348,7 @@ def document() -> dict[str, Any]:
 
 def _operation(endpoint: Endpoint) -> dict[str, Any]:
     http = endpoint.http
-    more = [IF_MATCH] if http.conditional else []
+    more = [IF_MATCH, RETRY] if http.conditional else []
     given = _json_answer("Done." if endpoint.writes else "What was asked for.", http.gives)
     given["headers"] = {"ETag": {"schema": {"type": "string"}, "description": "What If-Match takes, of an entity."}}
     if http.as_text:
@@ -408,7 +415,7 @@ _PLAIN_FIELDS = {
     "content": "Operations, as in an envelope. Of an entity that catmem.yaml declares its text, or any JSON value.",
     "prev_rev": "The revision that it is made on. If-Match can say it too; one of the two has to.",
     "parents": "The same as prev_rev, in a list; behind it the revisions that the write merges, branches too.",
-    "op_id": "A name of the writer's own for this write, the same in a retry.",
+    "op_id": "A name of the writer's own for this write, the same in a retry. Idempotency-Key can say it too.",
 }
 _REASON = {"type": "string", "maxLength": 500, "description": "Why, for the history and for the person who decides."}
 

@@ -13,7 +13,7 @@ from catmem.jsonable import jsonable
 from catmem.model.document import Entry, TagValue, Version
 from catmem.names import parts_of
 from catmem.staleness.freshness import Freshness
-from catmem.threats import SECRETS, Threat, scan, scan_each
+from catmem.threats import SECRETS, Threat, scan_each
 
 PREVIEW = 80
 """Characters of an entry that a message quotes."""

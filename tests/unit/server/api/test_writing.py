@@ -133,9 +133,11 @@ def test_nothing_is_written_on_what_nobody_named(neo):
     assert refusal(neo.post("/mem/write", json=plain("x"))) == (428, "no_base")
 
 
-def test_a_plain_retry_gets_the_first_answer_again(neo):
-    fields, old = plain("hello", op_id="op-1"), tag(neo)
-    first, again = (neo.post("/mem/write", json=fields, headers={"If-Match": old}) for _ in range(2))
+@pytest.mark.parametrize("headers", [{}, {"Idempotency-Key": "op-1"}, {"Idempotency-Key": '"op-1"'}])
+def test_a_plain_retry_gets_the_first_answer_again(neo, headers):
+    fields = plain("hello") if headers else plain("hello", op_id="op-1")
+    old = tag(neo)
+    first, again = (neo.post("/mem/write", json=fields, headers=headers | {"If-Match": old}) for _ in range(2))
     assert (first.status_code, again.status_code) == (200, 200)
     assert (first.json()["repeated"], again.json()["repeated"]) == (False, True)
     assert first.json()["revision"] == again.json()["revision"] == "2"
@@ -162,16 +164,17 @@ def test_a_tag_that_names_no_one_revision_is_refused(neo, match):
 
 
 @together(("path", "body"), [("/mem/write", plain("x", prev_rev=1, op_id="a")), ("/mem/merge", {}), ("/seed", {})])
-@together("headers", [[("If-Match", '"2"')], [("If-Match", '"1"')] * 2])
+@together(
+    "headers",
+    [[("If-Match", '"2"')], [("Idempotency-Key", "b")], [("If-Match", '"1"')] * 2, [("Idempotency-Key", "a")] * 2],
+)
 def test_headers_that_say_otherwise_or_are_not_taken_are_refused(person, path, body, headers):
     assert refusal(person.post(path, json=body, headers=headers)) == (400, "bad_precondition")
 
 
-def test_a_header_that_says_otherwise_than_an_envelope_is_refused(served, neo):
-    assert refusal(neo.post("/mem/write", json=envelope(served), headers={"If-Match": '"7"'})) == (
-        400,
-        "bad_precondition",
-    )
+@together("headers", [{"If-Match": '"7"'}, {"Idempotency-Key": "another"}])
+def test_headers_that_say_otherwise_than_an_envelope_are_refused(served, neo, headers):
+    assert refusal(neo.post("/mem/write", json=envelope(served), headers=headers)) == (400, "bad_precondition")
 
 
 @together(

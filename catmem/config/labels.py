@@ -21,7 +21,6 @@ from catmem.model.layout import formatted, is_shared
 from catmem.model.splice import Slot, spliced, titled
 from catmem.names import UNCATEGORIZED, slugify
 from catmem.syntax import tags as tag_blocks
-from catmem.syntax.scan import scan
 from catmem.text import MAX_TAG_CHARS
 
 PROJECT = "project"
@@ -407,7 +406,7 @@ def with_one_title(document: Document, planned: Sequence[PlannedEntry]) -> Docum
     if document.title is not None or stays is None or not stays.raw.startswith(("# ", "#\t")):
         return document
     text = apply_edits(document.text, [TextEdit(stays.start, stays.start, "\\")])
-    return Document(scan(text, document.scan.categories, always_titled=document.scan.always_titled))
+    return document.reread(text)
 
 
 def _made(plan: PlannedEntry) -> Version:
@@ -439,7 +438,7 @@ def regrouped(document: Document, made: Iterable[Sequence[Version]], titles: Map
 
 def tidied(old: Document, text: str, *, shared: bool) -> str:
     """A text in the layout that the file had; one that gets its first sections is put into the plain one."""
-    document = Document(scan(text, old.scan.categories))
+    document = old.reread(text, titled=False)
     if not document.scan.headers:
         return text
     layout: Literal["plain", "shared"] = "shared" if shared or is_shared(old) else "plain"

@@ -280,6 +280,14 @@ class Document:
                 found.append(new(Entry, (category, at, at + len(raw), raw)))
         return found
 
+    def reread(self, text: str, *, titled: bool | None = None) -> Document:
+        """Another text, read as this one was: with its declared categories and their other names.
+
+        ``titled`` says whether a leading level-1 heading is the title also without sections.
+        """
+        always_titled = self.scan.always_titled if titled is None else titled
+        return Document(scan(text, self.scan.categories, always_titled=always_titled))
+
     def __json__(self) -> dict[str, Any]:
         """The JSON form (``schemas/document.schema.json``)."""
         return self.form(self.title, self.by_category, self.problems)

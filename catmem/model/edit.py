@@ -13,7 +13,7 @@ from itertools import product
 from typing import NamedTuple
 
 from catmem.errors import EditError
-from catmem.model.document import Document, Entry, TagValue
+from catmem.model.document import Document, Entry, TagValue, Version
 from catmem.model.layout import (
     EntryPlace,
     delimiter_before,
@@ -56,21 +56,13 @@ class Edited(NamedTuple):
     entry: Entry | None
 
 
-class _EntryContent(NamedTuple):
-    """What an entry is meant to say."""
-
-    category: str
-    body: str
-    tags: dict[str, TagValue]
-
-
 class _EditProposal(NamedTuple):
     """Edits in file order, and what they are meant to do."""
 
     edits: tuple[TextEdit, ...]
     gone: frozenset[int] = frozenset()
     """Where entries start in the old text that are replaced or removed."""
-    made: tuple[tuple[int, _EntryContent], ...] = ()
+    made: tuple[tuple[int, Version], ...] = ()
     """Where entries start in the new text, and what they say."""
     new_section: tuple[str, str] | None = None
     """Category and title of a section that the edits open."""
@@ -100,27 +92,26 @@ def add_entry(  # noqa: PLR0913 - what the entry says and where it goes, by keyw
     ``title`` is the title of such a section; by default it is made from the slug. Raises ``EditError``: ``empty`` (no
     text), ``bad_tag``, ``bad_category`` (not a slug), ``not_text`` (a lone surrogate).
     """
-    content = _EntryContent(category, _clean(body, optional=bool(tags)), _plain(tags or {}))
-    text = _written(content)
-    return _first_verified(document, _additions(document, content, text, title, after))
+    version = _version(category, _clean(body, optional=bool(tags)), tags or {})
+    return _first_verified(document, _additions(document, version, title, after))
 
 
 def replace_entry(document: Document, entry: Entry, body: str, *, tags: Mapping[str, TagValue] | None = None) -> Edited:
     """Give an entry a new body, and new tags if ``tags`` is not ``None``; a kept tag block stays as it was written."""
-    content = _EntryContent(
-        entry.category, _clean(body, optional=bool(tags)), entry.tags if tags is None else _plain(tags)
-    )
-    text = tag_blocks.write_body(entry.text, content.body) if tags is None else _written(content)
-    return _first_verified(document, _replacements(document, entry, content, text))
+    body = _clean(body, optional=bool(tags))
+    if tags is None:
+        version = Version(entry.category, body, entry.tags, tag_blocks.write_body(entry.text, body))
+    else:
+        version = _version(entry.category, body, tags)
+    return _first_verified(document, _replacements(document, entry, version))
 
 
 def retag_entry(document: Document, entry: Entry, tags: Mapping[str, TagValue]) -> Edited:
     """Give an entry other tags and keep its body. Raises ``EditError``: ``bad_tag``, ``empty`` (nothing is left)."""
-    content = _EntryContent(entry.category, entry.body, _plain(tags))
-    text = _written(content)
-    if not text:
+    version = _version(entry.category, entry.body, tags)
+    if not version.text:
         raise _nothing_to_store()
-    return _first_verified(document, _replacements(document, entry, content, text))
+    return _first_verified(document, _replacements(document, entry, version))
 
 
 def remove_entry(document: Document, entry: Entry) -> Edited:
@@ -134,8 +125,8 @@ def move_entry(document: Document, entry: Entry, category: str, *, title: str | 
     if entry.category == category:
         raise EditError(f"the entry is already in {category}", code="same_category")
     removed = remove_entry(document, entry)
-    content = _EntryContent(category, entry.body, entry.tags)
-    added = _first_verified(removed.document, _additions(removed.document, content, entry.text, title, None))
+    version = Version(category, entry.body, entry.tags, entry.text)
+    added = _first_verified(removed.document, _additions(removed.document, version, title, None))
     return Edited(added.document, _joined(removed, added), added.entry)
 
 
@@ -156,21 +147,18 @@ def _clean(body: str, *, optional: bool = False) -> str:
     return body
 
 
-def _plain(tags: Mapping[str, TagValue]) -> dict[str, TagValue]:
-    return {key: value if isinstance(value, str) else list(value) for key, value in tags.items()}
-
-
-def _written(content: _EntryContent) -> str:
-    """An entry's text, tag block and body; a tag block that would be read as text is refused."""
-    text = tag_blocks.write(content.tags, content.body)
-    size = tag_blocks.block_size(text) if content.tags else 0
+def _version(category: str, body: str, tags: Mapping[str, TagValue]) -> Version:
+    """What an entry is to say; a tag block that would be read as text is refused."""
+    plain = {key: value if isinstance(value, str) else list(value) for key, value in tags.items()}
+    text = tag_blocks.write(plain, body)
+    size = tag_blocks.block_size(text) if plain else 0
     if size > MAX_TAG_CHARS:
         raise EditError(
             f"these tags have {size:,} characters, over the limit of {MAX_TAG_CHARS:,} for the tags of one entry",
             code="bad_tag",
             hint="Give shorter values, or put part of this into the text of the entry.",
         )
-    return text
+    return Version(category, body, plain, text)
 
 
 def stored_text(document: Document, text: str) -> str:
@@ -182,34 +170,32 @@ def stored_text(document: Document, text: str) -> str:
 # --- proposals -----------------------------------------------------------------------------------------------------
 
 
-def _additions(
-    document: Document, content: _EntryContent, text: str, title: str | None, after: Entry | None
-) -> Iterator[_EditProposal]:
-    stored = stored_text(document, text)
+def _additions(document: Document, version: Version, title: str | None, after: Entry | None) -> Iterator[_EditProposal]:
+    stored = stored_text(document, version.text)
     if stored.startswith(("# ", "#\t")):
         # It would read as the title at the head of a file with sections. Escapes are lexical, so one too many is none.
-        yield from _additions_as(document, content, stored, title, after)
+        yield from _additions_as(document, version, stored, title, after)
         stored = "\\" + stored
-    yield from _additions_as(document, content, stored, title, after)
+    yield from _additions_as(document, version, stored, title, after)
 
 
 def _additions_as(
-    document: Document, content: _EntryContent, stored: str, title: str | None, after: Entry | None
+    document: Document, version: Version, stored: str, title: str | None, after: Entry | None
 ) -> Iterator[_EditProposal]:
     must_end = bool(unclosed_spans("\n" + stored))
     section: tuple[str, str] | None = None
     places: Iterable[EntryPlace]
     if after is not None:
         places = places_behind(document, after.end, must_end=must_end)
-    elif has_place_for(document, content.category):
-        places = place_for_entry(document, content.category, must_end=must_end)
+    elif has_place_for(document, version.category):
+        places = place_for_entry(document, version.category, must_end=must_end)
     else:
-        section = content.category, section_title(document, content.category, title)
+        section = version.category, section_title(document, version.category, title)
         places = [place_for_section(document, section[1], must_end=must_end)]
     for place in places:
         edit = TextEdit(place.position, place.position, place.before + stored + place.after)
         start = place.position + len(place.before)
-        yield _EditProposal((edit,), made=((start, content),), new_section=section)
+        yield _EditProposal((edit,), made=((start, version),), new_section=section)
 
 
 def _opens(document: Document, title: str) -> str | None:
@@ -230,8 +216,8 @@ def section_title(document: Document, category: str, title: str | None) -> str:
     raise EditError(f"{category[:80]!r} is not a category", code="bad_category", hint=hint)
 
 
-def _replacements(document: Document, entry: Entry, content: _EntryContent, text: str) -> Iterator[_EditProposal]:
-    stored = stored_text(document, text)
+def _replacements(document: Document, entry: Entry, version: Version) -> Iterator[_EditProposal]:
+    stored = stored_text(document, version.text)
     after = ending(document, entry.end) if unclosed_spans("\n" + stored) else ""
     gone = frozenset({entry.start})
     # White space behind the old text may spoil the delimiter line that the new one needs; then it goes too.
@@ -239,7 +225,7 @@ def _replacements(document: Document, entry: Entry, content: _EntryContent, text
     # A delimiter line in front keeps the new text from closing a fence that something before it left open, and a text
     # that begins with U+FEFF from giving the file a BOM.
     for lead, end in product(("", f"{document.newline}§{document.newline}"), ends):
-        made = ((entry.start + len(lead), content),)
+        made = ((entry.start + len(lead), version),)
         for escaped in (stored, "\\" + stored) if stored.startswith(("# ", "#\t")) else (stored,):
             yield _EditProposal((TextEdit(entry.start, end, lead + escaped + after),), gone, made)
 
@@ -288,9 +274,9 @@ def _first_verified(document: Document, proposals: Iterator[_EditProposal]) -> E
 
 
 def _made(new: Document, proposal: _EditProposal) -> Iterator[Entry | None]:
-    for start, content in proposal.made:
+    for start, version in proposal.made:
         found = [entry for entry in new.entries_between(start, start + 1) if entry.start == start]
-        says = [entry for entry in found if (entry.category, entry.body, entry.tags) == content]
+        says = [entry for entry in found if (entry.category, entry.body, entry.tags) == version[:3]]
         yield says[0] if says else None
 
 

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 from catmem.errors import EditError
 from catmem.model.document import Document, Entry, Section
 from catmem.names import UNCATEGORIZED
-from catmem.syntax.scan import boundary_lines, heading_at, scan, unclosed_spans, with_backslashes
+from catmem.syntax.scan import boundary_lines, heading_at, unclosed_spans, with_backslashes
 from catmem.text import BOM, size_of, unify_newlines, with_newline
 
 
@@ -316,7 +316,7 @@ def _fit_for_start(document: Document, entries: list[str]) -> list[str]:
 
 def _says(document: Document, text: str) -> tuple[str | None, dict[str, list[tuple[str, str]]]]:
     """What a text says under the document's categories: its title, and each category's bodies and tags."""
-    read = Document(scan(text, document.scan.categories))
+    read = document.reread(text, titled=False)
     return read.title, {
         category: [(entry.body, str(entry.tags)) for entry in entries]
         for category, entries in sorted(read.by_category.items())

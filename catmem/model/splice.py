@@ -27,7 +27,7 @@ from catmem.model.layout import (
     place_for_section,
 )
 from catmem.names import UNCATEGORIZED
-from catmem.syntax.scan import scan, unclosed_spans
+from catmem.syntax.scan import unclosed_spans
 
 
 @dataclass(slots=True)
@@ -52,11 +52,11 @@ def spliced(
     """The text of ``document`` with its slots filled, ``first`` at the head of each category, and ``title``."""
     meant = _meant(slots, first)
     text = apply_edits(document.text, _edits(document, slots, first, titles))
-    read = _read(document, text)
+    read = document.reread(text)
     if not _says(read, meant) or read.title != document.title:
         read = _one_by_one(document, slots, first, titles)
     if read.title != title:
-        read = _read(document, _retitled(read, title))
+        read = document.reread(_retitled(read, title))
     if not _says(read, meant, in_any_order=True) or read.title != title:
         raise EditError("no text says what was merged, so nothing was", code="not_possible")
     return read.text
@@ -70,32 +70,23 @@ def composed(versions: Iterable[Version], titles: Mapping[str, str], like: Docum
     for version in versions:
         grouped.setdefault(version.category, []).append(version)
     loose = grouped.pop(UNCATEGORIZED, None)
-    document = read_like("", like)
+    document = like.reread("", titled=False)
     if grouped:
-        document = read_like(spliced(document, [], grouped, titles, None), like)
+        document = document.reread(spliced(document, [], grouped, titles, None))
     if loose:
         slots = [
             Slot(entry, [version])
             for category, entries in document.by_category.items()
             for entry, version in zip(entries, grouped[category], strict=True)
         ]
-        document = read_like(spliced(document, slots, {UNCATEGORIZED: loose}, {}, None), like)
+        document = document.reread(spliced(document, slots, {UNCATEGORIZED: loose}, {}, None))
     return document
-
-
-def read_like(text: str, like: Document) -> Document:
-    """A text as a document that was read as ``like`` was: with its declared categories and their other names."""
-    return Document(scan(text, like.scan.categories))
 
 
 def titled(document: Document) -> Document:
     """The document with a leading level-1 heading as its title, also if it has no sections."""
     # When the first section arrives such a heading becomes the title, so a merge takes it for one on every side.
-    return Document(scan(document.text, document.scan.categories, always_titled=True))
-
-
-def _read(like: Document, text: str) -> Document:
-    return Document(scan(text, like.scan.categories, always_titled=like.scan.always_titled))
+    return document.reread(document.text, titled=True)
 
 
 def headed(document: Document, base: Document, other: Document) -> Document:
@@ -112,7 +103,7 @@ def headed(document: Document, base: Document, other: Document) -> Document:
     new = [other.text[each.start : each.header_end] for each in now.values() if each.category not in held]
     if new:
         text = (2 * document.newline).join([*filter(None, [text.rstrip("\r\n")]), *new]) + document.newline
-    read = _read(document, text) if text != document.text else document
+    read = document.reread(text) if text != document.text else document
     # In a fence that is not closed a heading would be a piece of an entry.
     return read if [each.raw for each in read.entries] == [each.raw for each in document.entries] else document
 

@@ -25,7 +25,7 @@ from catmem.model.document import Document, Entry, Version
 from catmem.model.edit import remove_entry
 from catmem.model.merge import Conflict, Side, links_of, merge_into, only_verified
 from catmem.model.pairing import pair_entries, pair_sides
-from catmem.model.splice import composed, read_like
+from catmem.model.splice import composed
 from catmem.names import UNCATEGORIZED
 from catmem.seeding.seed_lock import Seeded
 from catmem.staleness.freshness import expired_on
@@ -252,7 +252,7 @@ def plan_file(parts: SeedInputs, ours: Document, *, resolve: Resolve | None = No
         source=parts.source,
         before=ours.text,
         after=merged.text,
-        entries=_on_record(parts, ours, _held_back(arriving, base, conflicts, read_like(merged.text, like))),
+        entries=_on_record(parts, ours, _held_back(arriving, base, conflicts, like.reread(merged.text, titled=False))),
         rows=tuple(_rows(held, before, ours, theirs, merged.conflicts)),
         conflicts=conflicts,
         withheld=out,
@@ -435,10 +435,10 @@ def cloned_entries(parts: SeedInputs, ours: Document, asked: Collection[str] | N
 def without_cloned(parts: SeedInputs, ours: Document, cloned: Sequence[Entry]) -> Document:
     """The target's document without these entries."""
     if cloned and len(cloned) == len(ours.entries) and ours.title in {None, parts.offered.document.title}:
-        return read_like("", ours)  # headers alone would be left
+        return ours.reread("", titled=False)  # headers alone would be left
     for entry in reversed(cloned):
         ours = remove_entry(ours, entry).document
-    return read_like(ours.text.lstrip("\n"), ours) if cloned else ours
+    return ours.reread(ours.text.lstrip("\n"), titled=False) if cloned else ours
 
 
 def on_cloned(plan: FilePlan, *, replaced: bool) -> str:

@@ -182,8 +182,8 @@ class Redaction:
             except EditError:
                 # Without it other entries would read otherwise: then the mark takes its place.
                 return _marked(text, chosen)
-            text = apply_edits(text, edited.edits)
             document = edited.document
+            text = document.text
         empty = [each for each in document.sections if not text[each.header_end : each.end].strip()]
         gone = [each for each in empty if self.line_with_text(text[each.start : each.end].encode())]
         return apply_edits(text, [TextEdit(each.start, each.end, "") for each in gone]).encode()

@@ -21,7 +21,7 @@ from catmem.model.layout import is_shared, last_entries, shared_within, spans_of
 from catmem.names import UNCATEGORIZED
 from catmem.staleness.freshness import expired_on
 from catmem.store.judgement import REMEDY
-from catmem.syntax.scan import rescan, scan
+from catmem.syntax.scan import rescan
 from catmem.syntax.tags import block_size
 from catmem.text import MAX_ENTRY_CHARS, MAX_FILE_BYTES, size_of
 from catmem.workspace.seen_entry import preview, tag_texts
@@ -394,8 +394,7 @@ class _PlanDraft:
         if text is None:
             self.warnings.append(on_unshared(self.policy.entity))
             return document
-        known = document.scan
-        return Document(scan(text, known.categories, always_titled=known.always_titled))
+        return document.reread(text)
 
     def _final(self, document: Document) -> list[Entry]:
         """The touched entries as they are in the end; one that a later operation changed again is listed once."""

@@ -17,7 +17,6 @@ from catmem.linting.rule import Finding, Fix, Related, rule
 from catmem.model.document import Document, Section, unclosed
 from catmem.model.edit import TextEdit, apply_edits
 from catmem.names import UNCATEGORIZED, slugify
-from catmem.syntax.scan import scan
 from catmem.text import conflict_at
 
 _FENCE = re.compile(r" {0,3}(`{3,}+|~{3,}+|<!--)")
@@ -175,7 +174,7 @@ def _inside(file: LintedFile, section: Section) -> Sequence[LintedEntry]:
 
 
 def _reading(document: Document, text: str) -> tuple[str | None, dict[str, list[str]]]:
-    read = Document(scan(text, document.scan.categories))
+    read = document.reread(text, titled=False)
     return read.title, {name: [entry.raw for entry in entries] for name, entries in sorted(read.by_category.items())}
 
 

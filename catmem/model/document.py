@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from functools import cache, cached_property
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypedDict
 
@@ -129,11 +129,6 @@ class Entry(NamedTuple):
         """Keys that the tag block gives more than once."""
         keys = [key for key, _ in tag_blocks.read(self.text)[0]]
         return tuple(dict.fromkeys(key for index, key in enumerate(keys) if key in keys[:index]))
-
-    @property
-    def html(self) -> str:
-        """The body as an HTML fragment in which nothing is executed or loaded."""
-        return to_html(self.body)
 
     @property
     def id(self) -> str:
@@ -397,42 +392,6 @@ def _entry_problems(entry: Entry) -> Iterator[Problem]:
     if size > MAX_TAG_CHARS:
         message = f"this tag block has {size:,} characters, over the limit of {MAX_TAG_CHARS:,}; it is text"
         yield Problem("tag-block-too-large", entry.start, entry.end, message)
-
-
-# --- an entry's body as HTML, by mistune -----------------------------------------------------------------------------
-
-
-LIMIT = 64 * 1024
-"""Characters of a body that are looked at as Markdown; a longer one is shown as it is."""
-
-
-def to_html(body: str) -> str:
-    """The body as an HTML fragment that can be shown beside other people's: nothing in it is executed or loaded."""
-    if len(body) > LIMIT:
-        from html import escape  # it loads all named characters
-
-        return f"<pre>{escape(body)}</pre>\n"
-    html: str = _html()(body)
-    return html
-
-
-@cache
-def _html() -> Callable[[str], str]:
-    from mistune import HTMLRenderer, create_markdown
-
-    class Renderer(HTMLRenderer):
-        """mistune's own, but that no image is loaded: fetching one would tell its owner who reads this memory."""
-
-        def image(self, text: str, url: str, title: str | None = None) -> str:
-            del url, title
-            return f"<em>{text}</em>"  # rendered already, so it is escaped
-
-    render = create_markdown(renderer=Renderer(escape=True))
-
-    def html(body: str) -> str:
-        return str(render(body))
-
-    return html
 
 
 def gone_entries(old: Sequence[Entry], new: Sequence[Entry]) -> Iterator[Entry]:

@@ -60,7 +60,6 @@ def documents() -> None:
     call("problems", lambda: parsed.problems)
     call("to_markdown", lambda: [str(each) for each in parsed.sections])
     call("parse of nothing", lambda: [*catmem.parse("").entries])
-    call("html", lambda: [entry.html for entry in parsed.entries])
     call("lint", lambda: [(each.code, each.message, each.start, each.end) for each in catmem.lint(parsed)])
     for words in ("Long answers.", "Short answers."):
         ours, theirs = TEXT.replace("Short answers.", words), TEXT.replace("Short answers.", "No answers.")

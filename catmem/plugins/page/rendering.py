@@ -18,11 +18,12 @@ from urllib.parse import parse_qs, parse_qsl, quote, urlencode, urlsplit, urluns
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
+from mistune import HTMLRenderer, create_markdown
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from catmem.clock import read_date
-from catmem.model.document import Document, TagValue, to_html
+from catmem.model.document import Document, TagValue
 from catmem.names import UNCATEGORIZED, UNCATEGORIZED_TITLE, category_name
 from catmem.server.requests import form_of, read_values, refuse_query
 from catmem.staleness.freshness import Freshness
@@ -127,13 +128,24 @@ _DATE = re.compile(r"\b[0-9]{4}-[0-9]{2}-[0-9]{2}\b")
 def body_html(text: str) -> Markup:
     """A body as HTML: Markdown, of which nothing is executed or loaded, without headings, which are the page's."""
     shown = printable(text[:BODY])
-    html = to_html(shown)
+    html = str(_markdown(shown))
     if len(html) > _MOST_HTML:  # an address that is said once may stand behind a thousand links
         html = f"<pre>{escape(shown)}</pre>"
     more = len(text) - BODY
     if more > 0:
         html += f'<p class="more">… and {more:,} characters more</p>'
-    return Markup(_HEADING.sub(r"<\1p>", html))  # noqa: S704 - made of escaped text by model.body
+    return Markup(_HEADING.sub(r"<\1p>", html))  # noqa: S704 - made of escaped text
+
+
+class _HtmlRenderer(HTMLRenderer):
+    """mistune's own, but that no image is loaded: fetching one would tell its owner who reads this memory."""
+
+    def image(self, text: str, url: str, title: str | None = None) -> str:
+        del url, title
+        return f"<em>{text}</em>"  # rendered already, so it is escaped
+
+
+_markdown = create_markdown(renderer=_HtmlRenderer(escape=True))
 
 
 def text_of(data: bytes) -> str:

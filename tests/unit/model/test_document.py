@@ -1,13 +1,9 @@
 """Documents and their edits, beyond the cases of ``tests/conformance/`` and the laws of ``tests/property/``."""
 
-import re
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from catmem.errors import EditError, NotUtf8Error, TooLargeError
-from catmem.model.document import LIMIT, parse, to_html
+from catmem.model.document import parse
 from catmem.model.edit import add_entry, replace_entry, retag_entry
 from tests.together import together
 
@@ -79,38 +75,6 @@ def test_problems_have_spans_and_words():
     assert "line 5" in messages[0]
     assert "code fence" in messages[1]
     assert "comment" in parse("<!-- x").problems[0].message
-
-
-# --- a body as HTML ------------------------------------------------------------------------------------------------------
-
-
-@together(
-    ("body", "html"),
-    [
-        ("Prefers **short** answers.", "<p>Prefers <strong>short</strong> answers.</p>\n"),
-        ("<script>alert(1)</script>", "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n"),
-        ("![a <b>](https://example.org/x.png)", "<p><em>a &lt;b&gt;</em></p>\n"),
-        ("[x](javascript:alert)", '<p><a href="#harmful-link">x</a></p>\n'),
-    ],
-)
-def test_html(body, html):
-    assert to_html(body) == html
-
-
-@given(st.text(alphabet="<>&\"'`*_[]()!#-\n :/abjst", max_size=200))
-def test_html_holds_no_element_of_the_bodys_own(body):
-    allowed = r"</?(?:p|strong|em|code|pre|ul|ol|li|blockquote|h[1-6]|br|hr|a|del)(?: (?:href|title|class|start)=\"[^\"<>]*\")* ?/?>"
-    assert "<" not in re.sub(allowed, "", to_html(body))
-
-
-def test_what_is_too_long_is_not_parsed():
-    body = "**a** <b> " * (LIMIT // 10 + 1)
-    assert to_html(body).startswith("<pre>**a** &lt;b&gt;")
-
-
-def test_an_entry_offers_it():
-    entry = parse("[domain: x] Prefers **short** answers.").entries[0]
-    assert entry.html == "<p>Prefers <strong>short</strong> answers.</p>\n"
 
 
 # --- edits ---------------------------------------------------------------------------------------------------------------

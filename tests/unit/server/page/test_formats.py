@@ -1,5 +1,6 @@
 """How values look: diffs with the words that changed, bars, bodies, days, pages of long lists."""
 
+import re
 from datetime import date
 
 import pytest
@@ -82,6 +83,28 @@ def test_days_and_moments_look_the_same_everywhere():
     assert rendering.day(None) == ""
     assert rendering.moment("2026-11-21T09:05:00.123456Z") == "21 Nov 2026, 09:05 UTC"
     assert rendering.moment("whenever") == "whenever"
+
+
+@pytest.mark.parametrize(
+    ("body", "html"),
+    [
+        ("Prefers **short** answers.", "<p>Prefers <strong>short</strong> answers.</p>\n"),
+        ("<script>alert(1)</script>", "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n"),
+        ("![a <b>](https://example.org/x.png)", "<p><em>a &lt;b&gt;</em></p>\n"),
+        ("[x](javascript:alert)", '<p><a href="#harmful-link">x</a></p>\n'),
+        ("# Title", "<p>Title</p>\n"),
+    ],
+)
+def test_a_body_is_markdown_that_loads_nothing(body, html):
+    assert rendering.body_html(body) == html
+
+
+@given(st.text(alphabet="<>&\"'`*_[]()!#-\n :/abjst", max_size=200))
+def test_a_body_brings_no_element_of_its_own(body):
+    allowed = (
+        r"</?(?:p|strong|em|code|pre|ul|ol|li|blockquote|br|hr|a|del)(?: (?:href|title|class|start)=\"[^\"<>]*\")* ?/?>"
+    )
+    assert "<" not in re.sub(allowed, "", rendering.body_html(body))
 
 
 _LINKS = f"[a]: b{'c' * 300}\n\n" + "[a]" * 1_200

@@ -61,7 +61,6 @@ class ContentWrite(Write):
                     code="bad_expected",
                     hint="Give expected: 0 for the first.",
                 )
-        self.begin_session()
         if not writes_entity(self.declared, self.acting):
             raise ForbiddenError(f"{self.agent} may not write to {shown(self.entity)}", hint="It may only read it.")
         self.wanted = content_bytes(self.declared, content)

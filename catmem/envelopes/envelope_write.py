@@ -39,7 +39,6 @@ class EnvelopeWrite(OperationsWrite):
     def check(self) -> None:
         """Raise what is wrong whatever the file holds."""
         self.policy = self.found_policy()
-        self.begin_session()
         self.describe()
         check_beforehand(self.operations, self.policy)
         if self.asked.merges:

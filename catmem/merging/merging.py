@@ -327,8 +327,6 @@ def merge(workspace: Root, asked: MergeRequest) -> MergePlan:
         if actor is not None:
             _refuse_merging(workspace, entity, actor)
         trying.entity = entity_of(workspace, entity)
-        if asked.session is not None and actor is not None:
-            asked.session.begin(workspace, actor, trying.entity)
         if asked.drop and asked.precedence is not None:
             raise EditError(
                 "precedence decides conflicts, and drop takes nothing from the branches",

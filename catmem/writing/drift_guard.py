@@ -2,9 +2,9 @@
 
 It has two rules (docs/writing.md, "What an agent may change"). While a file shows a *sign* that another program wrote
 into it, no agent changes it. And an agent changes the entries alone that its conversation knows: an answer that
-succeeded showed them whole, it wrote them itself, or they stood in the file when it began; where the file has a history
-then, only those that it has, and that no other program put there since it began. A refusal is no look: what lifts it is
-an answer with the entry, or the ``text_digest`` that the refusal names.
+succeeded showed them whole, it wrote them itself, or they stood in its profile's file when it began; where the file has
+a history then, only those that it has, and that no other program put there since it began. A refusal is no look: what
+lifts it is an answer with the entry, or the ``text_digest`` that the refusal names.
 """
 
 from __future__ import annotations
@@ -127,10 +127,12 @@ class ToolSession:
         """A session that knows and learns the same, and counts refusals for itself."""
         return replace(self, refusals=Counter())
 
-    def begin(self, root: Root, profile: str, entity: str | None = None) -> None:
-        """Begin with both files of a profile and the declared entities, or with ``entity``, if not done before."""
-        every = (*(f"{profile}/{target}" for target in TARGETS), *root.config.entities)
-        for each in every if entity is None else (entity,):
+    def begin(self, root: Root, profile: str) -> None:
+        """Begin with both files of a profile and the declared entities, if not done before.
+
+        Of the files of other profiles it knows what answers showed, and what it wrote.
+        """
+        for each in (*(f"{profile}/{target}" for target in TARGETS), *root.config.entities):
             if each in self._began:
                 continue
             try:

@@ -123,11 +123,6 @@ class Write(Attempt, ABC):
         """What to tell a writer who is refused with ``error``: the same, or what stands before it in the order."""
         return error
 
-    def begin_session(self) -> None:
-        """Begin the conversation of its writer with the entity that it is to write."""
-        if self.asked.session is not None and self.acting is not None:
-            self.asked.session.begin(self.workspace, self.acting.name, self.entity)
-
     def alert(self) -> None:
         """Refuse, until it is confirmed, new words that share less with the old ones than the root asks for."""
         least = self.workspace.config.semantic_alert

@@ -154,6 +154,27 @@ def test_what_one_token_read_another_was_not_shown(served, file):
     assert replaced(one).status_code == 200
 
 
+@pytest.mark.parametrize("has_history", [False, True])
+def test_of_the_file_of_another_profile_an_agent_knows_what_it_was_shown(served, ws, has_history):
+    put(ws.root / "profiles" / "trin.yaml", PROFILE)
+    path, asked = put(ws.root / "homes" / "trin" / "USER.md", TEXT), {"entity_id": "trin/user"}
+    if has_history:
+        ws.add("trin", "Has a dog.", target="user", category="projects")
+    change(path, "Uses tabs", f"Uses tabs, {MORE},")
+    one, _ = served
+
+    def removed():
+        match = {"If-Match": one.head("/mem/read", params=asked).headers["etag"]}
+        return one.post(
+            "/mem/write", json=asked | {"content": [{"action": "remove", "old_text": "tabs"}]}, headers=match
+        )
+
+    for _ in range(2):
+        assert removed().json()["code"] == "drift"
+    assert one.get("/mem/read", params=asked).status_code == 200
+    assert removed().status_code == 200
+
+
 def test_a_root_from_flat_files_has_a_history_from_the_first_day(tmp_path):
     put(tmp_path / "flat" / "USER.md", TEXT)
     run("init", tmp_path / "root", "--start", tmp_path / "flat")
@@ -252,7 +273,7 @@ def test_the_refusal_of_a_merge_shows_no_words(rooted):
     put(rooted.root / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: [other]\n")
     branched(rooted)
     session = ToolSession()
-    session.begin(rooted, "boss", "neo/user")
+    session.begin(rooted, "boss")
     by_another(rooted, "Courier is Delta.", "Courier is Delta. Contract until 2031.")
     refused = refusal("drift", rooted.merge, "neo", precedence="theirs", actor="boss", session=session)
     assert "Courier" not in f"{refused} {refused.hint} {refused.entry}"

@@ -23,6 +23,7 @@ import json
 import logging
 import os
 import signal
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from functools import partial
@@ -263,8 +264,6 @@ def _title(workspace: Workspace, category: str) -> str:
 
 _STDIN = 0
 _AT_ONCE = 1 << 16
-_LAST_ANSWERS_SECONDS = 5
-"""How long the answers to what was asked before the input ended may take."""
 
 
 def serve_stdio(server: Server[Any], client: int) -> None:
@@ -306,7 +305,8 @@ class _Pipe:
 
     def __init__(self, client: int) -> None:
         self._client = client
-        self._open: set[str | int] = set()
+        self._open: Counter[str] = Counter()
+        """The ids of requests. The SDK takes ``7`` and ``"7"`` for the same where one is cancelled."""
         self._answered = anyio.Event()
 
     async def lines(self) -> AsyncIterator[str]:
@@ -319,10 +319,9 @@ class _Pipe:
                 pending.clear()
             pending.append(rest)
         yield self._noted(b"".join(pending))
-        with anyio.move_on_after(_LAST_ANSWERS_SECONDS):
-            while self._open:
-                self._answered = anyio.Event()
-                await self._answered.wait()
+        while self._open:
+            self._answered = anyio.Event()
+            await self._answered.wait()
 
     def _noted(self, data: bytes) -> str:
         """A line, which may be anything; a request in it is waited for. The SDK passes over what is none."""
@@ -331,15 +330,14 @@ class _Pipe:
             # In the way in which the SDK reads it a moment later.
             message = jsonrpc_message_adapter.validate_json(line, by_name=False)
             if isinstance(message, JSONRPCRequest):
-                self._open.add(message.id)
+                self._open[str(message.id)] += 1
             elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
                 self._settle((message.params or {}).get("requestId"))
         return line
 
     def _settle(self, asked: object) -> None:
         """A request was answered, or the client waits for its answer no more."""
-        if isinstance(asked, str | int):
-            self._open.discard(asked)
+        self._open -= Counter([str(asked)])
         self._answered.set()
 
     async def write(self, text: str) -> None:

@@ -138,6 +138,19 @@ def test_a_signal_ends_it_quietly(root, number):
         assert (server.stdout.read(), server.stderr.read()) == (b"", b"")
 
 
+def test_requests_of_one_id_are_answered_each_before_the_input_ends(root):
+    asked = [
+        message(
+            "tools/call", 2, {"name": "memory_add", "arguments": {"content": f"Rule {number}.", "category": "rules"}}
+        )
+        for number in range(3)
+    ]
+    with started(root) as server:
+        out, _ = server.communicate(b"".join(map(line, [*HELLO, *asked])), timeout=SECONDS)
+    assert [json.loads(each)["id"] for each in out.splitlines()] == [1, 2, 2, 2]
+    assert {"Rule 0.", "Rule 1.", "Rule 2."} <= set(entries(root))
+
+
 def test_what_was_asked_before_the_input_ended_is_answered(root):
     """And five megabytes in one line are refused."""
     asked = [

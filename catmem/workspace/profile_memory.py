@@ -195,8 +195,9 @@ def read_memory(workspace: Root, name: str, *, source: str | None = None) -> Pro
 
 
 def emptied_text(workspace: Root, actor: Profile | None, entity: str, document: Document) -> str | None:
-    """What to say of a file that holds nothing, gone or not, of which an actor saw entries."""
-    return None if document.text.strip() else lost_text(workspace, actor, entity, document.to_bytes())
+    """What to say of a file, gone or not, in which an actor sees nothing, and in which it saw entries."""
+    rights = Rights(actor, parts_of(entity).target, workspace.config.taxonomy)
+    return None if rights.visible_entries(document) else lost_text(workspace, actor, entity, document.to_bytes())
 
 
 def lost_text(workspace: Root, actor: Profile | None, entity: str, data: bytes) -> str | None:

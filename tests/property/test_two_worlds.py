@@ -363,3 +363,23 @@ def test_an_op_id_that_a_hidden_writer_took_is_told_at_no_door(tmp_path, store, 
     # That it took an op_id itself, and for what, it is told.
     assert [each.split()[0] for each in told[0][2:]] == ["409", "200", "409", "409"]
     assert "hash_collision" in told[0][4]
+
+
+def test_of_what_another_program_took_out_an_agent_hears_the_same_whatever_is_hidden(tmp_path):
+    """All that `neo` saw is gone, and here something hidden is left."""
+    reads = [("GET", "/mem/read", {"entity_id": "neo/user"}, None), ("GET", "/prompt/neo", {}, None)]
+    calls = [("tool", {"action": action}) for action in ("list", "prompt")]
+    calls += [("tool", {"action": "search", "query": "seen"}), *(("http", each) for each in reads)]
+    told = []
+    for left in ("## Vault\nhidden\n", ""):
+        folder = tmp_path / f"left-{len(left)}"
+        worlds.make(folder, "plain", 0, 0)
+        world = worlds.opened(folder)
+        file = folder / "homes" / "neo" / "USER.md"
+        file.write_text("## Talk\nseen by neo\n\n## Vault\nhidden\n", encoding="utf-8")
+        world.workspace.add("neo", "also seen", target="user", category="talk")
+        file.write_text(left, encoding="utf-8")
+        answers = [waiting_worlds.normal(each) for each in Doors(world).answers(calls)]
+        told.append([re.sub(r'"usage": \{[^}]*\}', "", each) for each in answers])  # the size is that of the file
+    assert told[0] == told[1]
+    assert "out of neo/user: 'catmem diff" in told[0][0]

@@ -150,7 +150,7 @@ def to_json(data: Any) -> bytes:  # noqa: ANN401 - JSON-ready data
 
 LOG = logging.getLogger("catmem.server")
 
-_OF_PLACES = ("path", "line", "column", "drift_backup")
+_OF_PLACES = ("path", "line", "column")
 """What an error says of files here, which is nothing to an agent elsewhere."""
 
 _FROM_INTERNAL = 500
@@ -168,8 +168,6 @@ def answer_of(error: CatmemError, *, bounded: bool = True) -> tuple[int, dict[st
         # Of what another program left in an entity, waiting makes nothing better; the hint names the entity alone.
         mending = {"hint": f"Tell a person. {error.hint}"} if error.code == "not_json" else {}
         return status, {"code": error.code, **_OF_THE_SERVER, **mending}
-    if "drift_backup" in data:
-        data["message"] = data["message"].replace(f", snapshot at {data['drift_backup']}", "")
     return status, {name: value for name, value in data.items() if name not in _OF_PLACES}
 
 

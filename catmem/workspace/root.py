@@ -30,7 +30,15 @@ from catmem.config.profile import (
     profile_names,
     refuse_no_root,
 )
-from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError, errors_at, wrong_type
+from catmem.errors import (
+    CatmemError,
+    ConfigError,
+    RefusedError,
+    UnknownNameError,
+    UnreadableError,
+    errors_at,
+    wrong_type,
+)
 from catmem.files import read_bounded
 from catmem.model.document import Document, Problem
 from catmem.names import TARGETS, known_target
@@ -321,13 +329,20 @@ def entities_of_each(workspace: Root) -> Entities:
 
 @contextmanager
 def hide_names(workspace: Root, actor: str | None) -> Iterator[None]:
-    """Make the error for a missing name say no more than the caller may know.
+    """Make errors say no more than the caller may know.
 
     A name that is not found is no word of the folder of profiles, if that is away: raises ``UnreadableError``. And a
-    profile that was taken out of the root hears of itself what it hears of others, and not who they are.
+    profile that was taken out of the root hears of itself what it hears of others, and not who they are. Of a recovery
+    copy an agent is told the name, and not where on this machine it lies.
     """
     try:
         yield
+    except RefusedError as error:
+        if actor is not None and error.drift_backup is not None:
+            name = Path(error.drift_backup).name
+            error.message = error.message.replace(error.drift_backup, name)
+            error.drift_backup = name
+        raise
     except UnknownNameError:
         config = workspace.config
         if config.path is not None and not config.profiles_dir.is_dir():

@@ -87,9 +87,9 @@ def test_generation_4_found_7_and_the_snapshot(agent, caplog):
         answer = agent.tool("orchestrator", **ADD)
     (snapshot,) = snapshots(agent)
     assert answer["success"] is False
-    assert f"expected generation 4, found 7, snapshot at {snapshot}" in answer["error"]
+    assert f"expected generation 4, found 7, snapshot at {snapshot.name}" in answer["error"]
     assert (answer["generation_observed"], answer["generation_actual"]) == (4, 7)
-    assert answer["drift_backup"] == str(snapshot)
+    assert answer["drift_backup"] == snapshot.name
     assert answer["remediation"].startswith("Nothing was written")
     assert texts(agent) == {"Drinks coffee.", "Prefers SQL.", "Answers briefly.", "By SQL."}
     warned = [
@@ -142,7 +142,7 @@ def test_a_tier_that_a_client_changed_is_drift_and_the_next_write_goes_through(a
     answer = agent.tool("orchestrator", **ADD)
     (snapshot,) = snapshots(agent)
     assert (answer["success"], answer["reason"]) == (False, "drift")
-    assert f"expected generation 4, found 5, snapshot at {snapshot}" in answer["error"]
+    assert f"expected generation 4, found 5, snapshot at {snapshot.name}" in answer["error"]
     assert [each["tier"] for each in json.loads(snapshot.read_text(encoding="utf-8"))["entries"]] == [3, 1, 1, 1]
     assert texts(agent) == set(FOUR)
     assert "set back: tier" in agent.run("log", ENTITY).stdout
@@ -171,8 +171,8 @@ def test_a_row_that_a_client_deleted_or_rewrote_is_not_changed(agent, told, old_
     (snapshot,) = snapshots(agent)
     observed, actual = answer["generation_observed"], answer["generation_actual"]
     assert (answer["success"], answer["reason"]) == (False, "drift")
-    assert f"expected generation {observed}, found {actual}, snapshot at {snapshot}" in answer["error"]
-    assert (observed, answer["drift_backup"]) == (4, str(snapshot))
+    assert f"expected generation {observed}, found {actual}, snapshot at {snapshot.name}" in answer["error"]
+    assert (observed, answer["drift_backup"]) == (4, snapshot.name)
     assert {each["content"] for each in json.loads(snapshot.read_text(encoding="utf-8"))["entries"]} == found
     assert agent.tool("orchestrator", **call)["reason"] == "no_match"
     assert texts(agent) == found
@@ -275,7 +275,7 @@ def test_over_mcp_an_agent_gets_the_generations_and_the_snapshot(agent):
 
     said = asyncio.run(asked())
     (snapshot,) = snapshots(agent)
-    assert (said["success"], said["reason"], said["drift_backup"]) == (False, "drift", str(snapshot))
+    assert (said["success"], said["reason"], said["drift_backup"]) == (False, "drift", snapshot.name)
     assert (said["generation_observed"], said["generation_actual"]) == (4, 5)
 
 

@@ -52,8 +52,8 @@ def test_a_change_from_outside_is_drift(served, neo):
     response = neo.post("/mem/write", json=made)
     assert refusal(response) == (409, "drift")
     assert response.json()["head"] == {"rev": 2}
-    assert "drift_backup" not in response.json()
     (copy,) = path.parent.glob("USER.md.bak.*")
+    assert response.json()["drift_backup"] == copy.name
     assert copy.name in response.json()["message"]
     assert str(copy.parent) not in response.text
     assert refusal(neo.post("/mem/write", json=made)) == (409, "drift")

@@ -121,23 +121,12 @@ class Tokens:
 
     def identify(self, request: AsgiScope) -> Token | None:
         """Who sent a request, by its one ``Authorization`` header; ``None`` without a good token."""
-        kind, token = self._sent(request)
-        if token is None or (kind == "basic" and not token.is_person):
-            return None
-        return token
-
-    def agent_at_browser(self, request: AsgiScope) -> Token | None:
-        """Whose token came as a browser sends a password, where it is no person's: it does not open the page."""
-        kind, token = self._sent(request)
-        return None if token is None or kind != "basic" or token.is_person else token
-
-    def _sent(self, request: AsgiScope) -> tuple[str, Token | None]:
         given = [value for name, value in request["headers"] if name == b"authorization"]
         kind, _, text = (given[0] if len(given) == 1 else b"").decode("latin-1").strip().partition(" ")
-        kind = kind.lower()
-        if kind not in {"basic", "bearer"}:
-            return kind, None
-        return kind, self.find(_password(text) if kind == "basic" else text.strip())
+        if kind.lower() == "bearer":
+            return self.find(text.strip())
+        token = self.find(_password(text)) if kind.lower() == "basic" else None
+        return token if token is not None and token.is_person else None
 
     def agents(self) -> list[Token]:
         """The agents that have a token now."""

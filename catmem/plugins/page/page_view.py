@@ -21,7 +21,7 @@ from starlette.responses import Response
 
 from catmem.config.json_schema import shown
 from catmem.config.profile import profile_names
-from catmem.envelopes.tokens import Token, caller_of
+from catmem.envelopes.tokens import KEY, Token, caller_of
 from catmem.errors import CatmemError, RequestError
 from catmem.model.document import Entry
 from catmem.names import TARGETS, parts_of
@@ -142,8 +142,8 @@ def asked_of(request: Request) -> PageRequest:
     """The request of a person. Raises ``RequestError``: 401, and 403 for everybody else."""
     caller = caller_of(request)
     if not caller.is_person:
-        message, hint = _for_people(caller)
-        raise RequestError(message, code="people_only", hint=hint)
+        hint = f"A program uses it for the API. The page wants the token of a person: {_MAKES_ONE}"
+        raise RequestError("the page is for people, and this token is for a program", code="people_only", hint=hint)
     state = request.app.state
     shared = state.overviews, state.remarks
     return PageRequest(state.workspace, caller, request.url.path, request.path_params, request.query_params, *shared)
@@ -243,53 +243,29 @@ _HEADINGS = {
     500: "Something went wrong",
     503: "The memory cannot be read right now",
 }
+_HOW_TO_GIVE_ONE = (
+    "Load it again: the browser asks for a name and a password. Any name will do, and the token is the password."
+)
 _MAKES_ONE = "'catmem token new NAME --person' makes one, where the server runs."
 
 
 def error_page(request: Request, error: Exception) -> Response:
     """What programs learn of an error, with the same status, for a person to read."""
     plain = error_response(request, error)
-    try:
-        is_person = caller_of(request).is_person
-    except CatmemError:
-        is_person = None
+    caller = request.scope.get(KEY)
     said = json.loads(bytes(plain.body))
     if said["code"] == "no_token":
-        said["message"], said["hint"] = _without_token(request)
+        said |= {"message": "This page wants the token of a person.", "hint": f"{_HOW_TO_GIVE_ONE} {_MAKES_ONE}"}
     context = {
         "here": request.url.path,
-        "root_name": request.app.state.workspace.root.name if is_person else "",
+        "root_name": request.app.state.workspace.root.name if isinstance(caller, Token) and caller.is_person else "",
         "theme": theme_of(request),
         "error": said,
         "status": plain.status_code,
         "heading": _HEADINGS.get(plain.status_code, "This cannot be shown"),
-        # Every link of the page would lead the token of an agent to this page again.
-        "stranger": is_person is False,
     }
     headers = {name: value for name, value in plain.headers.items() if not name.startswith("content-")}
     return Response(rendered("error.html", context), plain.status_code, {**headers, **OWN_REFERRER}, "text/html")
-
-
-def _without_token(request: Request) -> tuple[str, str]:
-    """What to tell a browser that sent no token of a person, and what to do."""
-    tokens = request.app.state.tokens
-    agent = None if tokens is None else tokens.agent_at_browser(request)
-    if agent is not None:
-        return _for_people(agent)
-    return (
-        "This page wants the token of a person.",
-        "Load it again: the browser asks for a name and a password. Any name will do, and the token is the password. "
-        + _MAKES_ONE,
-    )
-
-
-def _for_people(agent: Token) -> tuple[str, str]:
-    """Why the page is not for the holder of this token, and what the token is good for."""
-    is_metrics = agent.scope == "metrics"
-    whose = "for metrics" if is_metrics else f"that of the agent {agent.agent}"
-    where = "/metrics" if is_metrics else f"/mem and /prompt, as the profile {agent.profile}"
-    hint = f"A program uses it at {where}. The page wants the token of a person: {_MAKES_ONE}"
-    return f"the page is for people, and this token is {whose}", hint
 
 
 # --- what was just done -----------------------------------------------------------------------------------------------

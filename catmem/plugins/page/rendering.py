@@ -62,7 +62,7 @@ def environment() -> Environment:
     # What a page for a caller who may write has besides; no other page has a form that writes.
     made.globals |= {"csrf": "", "back": "/", "done": (), "waiting": 0}
     # The files that a page shows, each with the digest of what it shows of it: it tells when one changes.
-    made.globals |= {"watched": (), "stranger": False}
+    made.globals |= {"watched": ()}
     return made
 
 

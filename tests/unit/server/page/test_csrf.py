@@ -221,40 +221,14 @@ def typed_in(headers):
     return {"Authorization": "Basic " + base64.b64encode(f"anna:{secret}".encode()).decode(), **HTML}
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("nobody", ["Any name will do, and the token is the password."]),
-        ("boss", ["the agent boss", "/mem and /prompt, as the profile boss"]),
-        ("neo", ["the agent neo", "/mem and /prompt, as the profile neo"]),
-        ("prometheus", ["for metrics", "at /metrics"]),
-    ],
-)
-def test_a_browser_is_told_whose_the_token_is_and_what_a_person_needs(guarded, name, said):
+@pytest.mark.parametrize("name", ["nobody", "boss", "prometheus", "tulip"])
+def test_a_browser_without_the_token_of_a_person_is_told_how_to_give_one(guarded, name):
     client, headers = guarded
-    answer = client.get("/", headers=typed_in(headers[name]) if name in headers else HTML)
+    sent = typed_in(headers.get(name, {"Authorization": name})) if name != "nobody" else HTML
+    answer = client.get("/", headers=sent)
     text = well_made(answer).text
     assert answer.status_code == 401
     assert answer.headers["www-authenticate"].startswith("Basic")
-    assert [each for each in (*said, "catmem token new NAME --person") if each not in text] == []
-    assert "Authorization: Bearer" not in text
+    for said in ("This page wants the token of a person.", "Any name will do", "catmem token new NAME --person"):
+        assert said in text
     assert name not in headers or headers[name]["Authorization"].removeprefix("Bearer ") not in answer.text
-
-
-def test_what_is_no_token_is_nobodys_and_the_id_of_one_alone_tells_nothing(guarded):
-    client, headers = guarded
-    secret = headers["boss"]["Authorization"]
-    guessed = secret[:-3] + ("AAA" if secret[-3:] != "AAA" else "BBB")
-    for wrong in ("", "tulip", "catmem_0123456789ab_" + "A" * 43, guessed):
-        text = well_made(client.get("/", headers=typed_in({"Authorization": wrong}))).text
-        assert "the agent" not in text
-        assert "boss" not in text
-        assert "This page wants the token of a person." in text
-
-
-def test_the_token_of_an_agent_is_shown_no_way_that_it_may_not_go(guarded):
-    client, headers = guarded
-    answer = client.get("/", headers=headers["boss"])
-    assert answer.status_code == 403
-    assert [each for each in well_made(answer).all("a") if not each.get("href", "#").startswith("#")] == []
-    assert all(form["action"] == "/page/theme" or not form["action"] for form in Forms(answer.text).all)

@@ -333,7 +333,7 @@ def hide_names(workspace: Root, actor: str | None) -> Iterator[None]:
 
     A name that is not found is no word of the folder of profiles, if that is away: raises ``UnreadableError``. And a
     profile that was taken out of the root hears of itself what it hears of others, and not who they are. Of a recovery
-    copy an agent is told the name, and not where on this machine it lies.
+    copy an agent gets the name, and not the place on this machine.
     """
     try:
         yield

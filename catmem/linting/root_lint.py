@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from operator import attrgetter
@@ -29,10 +29,9 @@ from catmem.store.contract import Change, Store
 from catmem.text import MAX_FILE_BYTES
 from catmem.workspace.change_plan import FileChange, write_file
 from catmem.workspace.root import Root
-from catmem.workspace.stores import backend_of, entity_name, open_store
+from catmem.workspace.stores import backend_of, entity_name, memory_files_below, open_store
 
 _TARGETS: tuple[Target, ...] = ("user", "memory")
-_NOT_OURS = frozenset({"node_modules", "__pycache__", "venv"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +108,7 @@ class LintRoot:
 
     def sources(self) -> Sources:
         """Every file of the root."""
-        memory = [*map(self.memory, self._below(self.config.root))]
+        memory = [*map(self.memory, memory_files_below(self.config.root, self.config.root))]
         memory = [each for each in memory if os.path.join(self.real, each.name) not in self._unread]  # noqa: PTH118
         memory += [self.memory(Path(real)) for real in self._owners if os.path.lexists(real)]
         for owner in self.profiles if not self.has_files else ():
@@ -130,7 +129,8 @@ class LintRoot:
             if path.is_dir():
                 inside = "" if real_path(path) == Path(self.real) else f"{name}/"
                 found.update((each, yaml) for each, yaml in self.yaml.items() if each.startswith(inside))
-                found.update((source.name, source) for source in map(self.memory, self._below(path)))
+                sources = map(self.memory, memory_files_below(path, self.config.root))
+                found.update((source.name, source) for source in sources)
             elif name in self.yaml:
                 found[name] = self.yaml[name]
             elif path.suffix.lower() in {".md", ".markdown"}:
@@ -143,19 +143,6 @@ class LintRoot:
                     hint="Name memory files, folders, or YAML files of the root (--root says which).",
                 )
         return found
-
-    def _below(self, folder: Path) -> Iterator[Path]:
-        """Whatever is called as a memory file is, and the folders that cannot be listed; other roots are left out."""
-        closed: list[Path] = []
-        names = set(FILE_NAMES.values())
-        for where, folders, files in os.walk(folder, onerror=lambda error: closed.append(Path(error.filename))):
-            if CONFIG_NAME in files and Path(where) not in {folder, self.config.root}:
-                folders.clear()
-                continue
-            odd = [name for name in folders if name in names]
-            folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _NOT_OURS)
-            yield from (Path(where, name) for name in (*odd, *files) if name in names)
-        yield from closed
 
     def _add(self, kind: Literal["config", "profile"], path: Path) -> None:
         name, data, file, profile = self.name(path), b"", YamlFile(None, {}), None

@@ -24,13 +24,13 @@ from catmem.errors import CatmemError, EditError, NotUtf8Error, StoreError, Unre
 from catmem.files import read_bounded, real_path, rewrite_file, shown_path
 from catmem.model.document import Document
 from catmem.model.layout import Layout, formatted, is_shared, repeated_entries
-from catmem.names import FILE_NAMES, HERMES_FOLDER, TARGETS, UNCATEGORIZED, parts_of, slugify
+from catmem.names import HERMES_FOLDER, TARGETS, UNCATEGORIZED, parts_of, slugify
 from catmem.store.contract import Change
 from catmem.text import MAX_FILE_BYTES, counted, first_line, size_of, unmerged_warnings
 from catmem.workspace.change_plan import ChangePlan, FileChange, RefusedChange, has_journal, write_file
 from catmem.workspace.history import entity_of
 from catmem.workspace.root import Entities, Root, broken_profiles, entities_of_each, load_each
-from catmem.workspace.stores import backend_of
+from catmem.workspace.stores import backend_of, memory_files_below
 from catmem.workspace.upkeep import lasting_store
 
 _SUFFIXES = (".md", ".markdown")
@@ -60,23 +60,11 @@ def memory_files(workspace: Root, paths: Iterable[str | Path]) -> MemoryFiles:
     for path in named:
         if path.is_dir():
             # A folder may have another author.
-            found.update((file, False) for file in _below(path) if file not in found)
+            found.update((file, False) for file in memory_files_below(path, workspace.root) if file not in found)
         else:
             _refuse_other_kinds(path)
             found[path] = True
     return MemoryFiles(found)
-
-
-def _below(folder: Path) -> list[Path]:
-    """Whatever is called as a memory file is below a folder, and the folders there that cannot be listed."""
-    closed: list[OSError] = []
-    found = {
-        Path(where) / name
-        for where, folders, files in os.walk(folder, onerror=closed.append)
-        for name in (*folders, *files)
-        if name in FILE_NAMES.values()
-    }
-    return sorted(found | {Path(error.filename) for error in closed})
 
 
 def _refuse_other_kinds(path: Path) -> None:

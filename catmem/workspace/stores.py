@@ -13,7 +13,7 @@ from functools import cache, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from catmem.config.config import Config, DeclaredEntity
+from catmem.config.config import CONFIG_NAME, Config, DeclaredEntity
 from catmem.config.profile import Profile, found_once, is_inside, memory_dir
 from catmem.errors import CatmemError, ConfigError, MergeConflictError, UnknownNameError
 from catmem.files import real_path
@@ -33,6 +33,8 @@ ENTITIES = "entities"
 
 CONTENT_FILES: Mapping[Literal["text", "json"], str] = {"text": "content.txt", "json": "content.json"}
 """The file of a declared entity, by what it holds."""
+
+_NOT_OURS = frozenset({"node_modules", "__pycache__", "venv"})
 
 
 def open_store(
@@ -215,6 +217,19 @@ def memory_files(config: Config, profile: Profile) -> Mapping[str, Path]:
         return {}
     folder = memory_dir(profile, config)
     return {target: folder / name for target, name in FILE_NAMES.items()}
+
+
+def memory_files_below(folder: Path, root: Path) -> list[Path]:
+    """Whatever is called as a memory file, and the folders that cannot be listed; other roots are left out."""
+    closed: list[OSError] = []
+    found: list[Path] = []
+    for where, folders, files in os.walk(folder, onerror=closed.append):
+        if CONFIG_NAME in files and Path(where) not in {folder, root}:
+            folders.clear()
+            continue
+        found += [Path(where, name) for name in (*folders, *files) if name in FILE_NAMES.values()]
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in _NOT_OURS]
+    return sorted([*found, *(Path(error.filename) for error in closed)])
 
 
 def hermes_edits(config: Config, profile: Profile) -> bool:

@@ -17,7 +17,7 @@ from contextlib import closing
 from contextvars import copy_context
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError
@@ -31,18 +31,6 @@ from catmem.writing import gate
 from catmem.writing.written import notes_on
 
 
-class PlannedChange(Protocol):
-    """What a plan needs to know of a change: which file it is of, and whether it is another one then."""
-
-    @property
-    def name(self) -> str:
-        """The file as people know it."""
-
-    @property
-    def changes(self) -> bool:
-        """Whether there is something to write."""
-
-
 class RefusedChange(NamedTuple):
     """A file that was not changed, or would not be, and why."""
 
@@ -54,7 +42,7 @@ class RefusedChange(NamedTuple):
 class ChangePlan:
     """What becomes of ``files``, also of those that stay as they are, or became of them (``done``).
 
-    ``notes`` are about all of them.
+    Each has a ``name``, as people know it, and says whether it ``changes``. ``notes`` are about all of them.
     """
 
     files: tuple[Any, ...] = ()
@@ -87,14 +75,13 @@ class ChangePlan:
         return {"files": files, "notes": self.notes, "refused": self.refused, "written": self.done and self.changes}
 
 
-C = TypeVar("C", bound=PlannedChange)
 P = TypeVar("P", bound=ChangePlan)
 
 
-def apply(plan: P, write: Callable[[C], C], *, at_once: int = 1) -> P:
+def apply(plan: P, write: Callable[[Any], Any], *, at_once: int = 1) -> P:
     """Carry out a plan: ``write`` each change, ``at_once`` so many. What it refuses stands in the plan that is done."""
 
-    def tried(change: C) -> C | RefusedChange:
+    def tried(change: Any) -> Any:  # noqa: ANN401 - the change, or why it is refused
         try:
             return write(change) if change.changes else change
         except CatmemError as error:

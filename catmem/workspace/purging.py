@@ -21,7 +21,7 @@ from catmem.errors import BusyError, CatmemError, DamagedError, EditError, NoMat
 from catmem.files import real_path
 from catmem.linting.renderers import mask_secrets
 from catmem.model.document import Entry, Version
-from catmem.names import FILE_NAMES
+from catmem.names import FILE_NAMES, PURGED
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, SeedRecord
 from catmem.store.contract import EXTERNAL, PERSON, Change, Erasure, Kept, LastingStore, writer_of
@@ -422,10 +422,7 @@ class _Purging:
         redaction, data = self._of(entity), each.data
         if each.kind == "stray":
             return redaction.in_bytes(data)
-        if each.own is not None or redaction.holds(data):
-            return redaction.holds(data)
-        # Half of a text, or one of an unknown file.
-        return redaction.holds_text(data) or (each.kind == "left" and redaction.is_cut(data))
+        return redaction.holds(data) or (each.own is None and redaction.holds_text(data))
 
     # --- the lock of seeds --------------------------------------------------------------------------------------
 
@@ -440,7 +437,8 @@ class _Purging:
                         self.files[file.path] = None
                         if not self.dry_run:
                             file.write(*found)
-            if any(map(self._has_category, file.read()[1].records.values())):
+            named = {each.category for record in file.read()[1].records.values() for each in record.entries}
+            if PURGED in map(self.redaction.category, named):
                 self.left.setdefault(file.path, "a category there says the words; seed once more")
         needles, rows = [needle_of(each) for each in self.redaction.sought], copies(root)
         for path in sorted({*root.glob("*.bak.*"), *root.glob(f".{LOCK_NAME}*")}):
@@ -472,12 +470,6 @@ class _Purging:
         body, chosen = Version.read("", text).body, self.redaction.text
         is_own = self.name in {record.target, record.source}
         return bool({body or text, text} & self.redaction.bodies) or (is_own and chosen is not None and chosen in text)
-
-    def _has_category(self, record: SeedRecord) -> bool:
-        """Whether a category of a record says the text, unless a heading of the target shows that it does not."""
-        data = self.store.peek(record.target) if record.target in self.others.paths else b""
-        noted = {"sorted": {each.category: 1 for each in record.entries}}
-        return self.redaction.note(noted, data) != noted
 
     # --- afterwards ---------------------------------------------------------------------------------------------
 

@@ -127,36 +127,27 @@ class Redaction:
 
         A mark takes the place of a category whose slug says the text.
         """
-        actions, decision, names = note.get("actions", ()), note.get(DECISION, {}), self._names(note, data)
-        if not names and not any("evidence" in each for each in actions) and "reason" not in {*note, *decision}:
-            return note
         ids, quoted = {entry.id for entry in self.entries(data)}, [self.text] if self.text else self.bodies
 
         def bare(said: Mapping[str, Any], *, is_about: bool = False) -> dict[str, Any]:
             words = str(said.get("reason", said.get("evidence", "")))
             goes = is_about or any(text in words for text in quoted)
             rest = {key: value for key, value in said.items() if not (goes and key in {"reason", "evidence"})}
-            return rest | ({"category": PURGED} if said.get("category") in names else {})
+            return rest | ({"category": self.category(said["category"])} if "category" in said else {})
 
+        actions = note.get("actions", ())
         rest = bare(note, is_about=any(each["id"] in ids for each in actions))
         rest |= {"actions": [bare(each, is_about=each["id"] in ids) for each in actions]} if actions else {}
-        rest |= {DECISION: bare(decision)} if decision else {}
+        rest |= {DECISION: bare(note[DECISION])} if DECISION in note else {}
         if "sorted" in note:
-            counts, declared = note["sorted"].items(), note.get("declared", ())
-            rest["sorted"] = {PURGED if name in names else name: count for name, count in counts}
-            rest |= {"declared": [PURGED if name in names else name for name in declared]} if declared else {}
+            rest["sorted"] = {self.category(name): count for name, count in note["sorted"].items()}
+        if "declared" in note:
+            rest["declared"] = list(map(self.category, note["declared"]))
         return rest
 
-    def _names(self, note: Mapping[str, Any], data: bytes) -> set[str]:
-        """The categories in a note whose slugs say the text, but for those whose heading does not, in any capitals."""
-        categories = (str(each.get("category")) for each in note.get("actions", ()))
-        noted = {*categories, *note.get("sorted", ()), *note.get("declared", ())} - {UNCATEGORIZED}
-        names = {name for name in noted if self._slug and self._slug in name}
-        if names and (document := read(self._parse, data)) is not None:
-            headings = ((each.category, document.text[each.start : each.header_end]) for each in document.sections)
-            said = str(self.text).casefold()
-            names -= {category for category, heading in headings if said not in heading.casefold()}
-        return names
+    def category(self, name: str) -> str:
+        """The name of a category in a note, or a mark if its slug says the text."""
+        return PURGED if self._slug and self._slug in name and name != UNCATEGORIZED else name
 
     def quoted_in(self, revision: Revision, data: bytes) -> bool:
         """Whether anything of the note of a revision goes."""
@@ -209,14 +200,6 @@ class Redaction:
             return False
         return any(self.text in entry.body for entry in entries_with(read(self._parse, data), self.needle))
 
-    def is_cut(self, data: bytes) -> bool:
-        """Whether the bytes end within such an entry, at half of it or more: a write that was stopped."""
-        document = read(self._parse, data.decode(errors="ignore"))
-        last = document.entries[-1:] if document else ()
-        return any(
-            body.startswith(says(entry)) and len(says(entry)) * 2 >= len(body) for entry in last for body in self.bodies
-        )
-
 
 def _marked(text: str, entries: Iterable[Entry]) -> bytes:
     return apply_edits(text, [TextEdit(each.start, each.end, PURGED) for each in entries]).encode()
@@ -234,7 +217,7 @@ class ContentRedaction(Redaction):
         super().__init__(parse, (), needle=b"", text=said)  # no entry is looked for
         self._mark = canonical_json(PURGED) if declared.content == "json" else PURGED.encode()
         refuse_mark(said, self._mark.decode())
-        self._words, self._name = said, declared.name
+        self._name = declared.name
         self._spelled = re.compile("".join(map(_spellings, said)))
 
     holds_text = Redaction.holds
@@ -255,11 +238,6 @@ class ContentRedaction(Redaction):
     def in_bytes(self, data: bytes) -> bool:
         """Whether bytes hold the words, as they are or as JSON spells them."""
         return bool(self._spelled.search(data.decode(errors="surrogateescape")))
-
-    def is_cut(self, data: bytes) -> bool:
-        """Whether the bytes end within the words, at half of them or more: a write that was stopped."""
-        lengths = range((len(self._words) + 1) // 2, len(self._words))
-        return any(data.endswith(self._words[:length].encode()) for length in lengths)
 
 
 def _spellings(character: str) -> str:

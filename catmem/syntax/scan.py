@@ -9,7 +9,7 @@ A *stretch* is what lies between two delimiter lines. Nothing that stands in one
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
@@ -65,6 +65,17 @@ class Categories(NamedTuple):
 ANY_CATEGORY = Categories({})
 
 
+class Edit(NamedTuple):
+    """What is known of the text that another one was made of."""
+
+    blanks: list[tuple[int, ...]]
+    """What the scan of that text knows of its ``blanks`` by now."""
+    stretches: tuple[int, int] | None
+    """Its stretches outside of which these stay as they are; ``None`` where that is not certain."""
+    shift: int
+    """By how much the new text is longer."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scan:
     """The boundaries of one text. Delimiters and headers are in file order."""
@@ -81,9 +92,9 @@ class Scan:
     title: Title | None
     always_titled: bool = False
     """Whether a leading level-1 heading is the title also without sections, as a merge reads it."""
-    edit: tuple[object, tuple[int, int]] | None = field(default=None, repr=False, compare=False)
-    """The mark of the scan that it is an edit of, and the stretches of that outside of which it is the same."""
-    mark: object = field(default_factory=object, init=False, repr=False, compare=False)
+    edit: Edit | None = field(default=None, repr=False, compare=False)
+    """What it was made of, if it was not read as a whole."""
+    _blanks: list[tuple[int, ...]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
     def start(self) -> int:
@@ -104,7 +115,7 @@ class Scan:
 
     def edited(self, old: Scan) -> tuple[int, int] | None:
         """The stretches of ``old`` outside of which this is the same, if it is an edit of that and they are certain."""
-        return self.edit[1] if self.edit and self.edit[0] is old.mark else None
+        return self.edit.stretches if self.edit and self.edit.blanks is old._blanks else None
 
     def stretches(self) -> Iterator[tuple[int, int]]:
         """The ``(start, end)`` of each stretch between delimiter lines, also before the first and after the last."""
@@ -113,6 +124,38 @@ class Scan:
             yield start, max(start, newline)
             start = end
         yield start, len(self.text)
+
+    @property
+    def blanks(self) -> tuple[int, ...]:
+        """Where what lies between two boundaries begins and holds no entry."""
+        if not self._blanks:
+            edit = self.edit
+            if edit is None or edit.stretches is None or not edit.blanks:
+                self._blanks.append(tuple(self._blanks_between(self.start, len(self.text))))
+            else:
+                (old,), (first, last), shift = edit.blanks, edit.stretches, edit.shift
+                kept, behind = bisect_left(old, first), bisect_right(old, last)
+                shifted = [offset + shift for offset in old[behind:]]
+                self._blanks.append((*old[:kept], *self._blanks_between(first, last + shift), *shifted))
+        return self._blanks[0]
+
+    def _blanks_between(self, start: int, end: int) -> list[int]:
+        text = self.text
+        return [piece for _, piece, behind in pieces(self, start, end) if not text[piece:behind].strip()]
+
+    def entries_before(self, stretch: int) -> int:
+        """How many entries stand before the stretch that begins at an offset."""
+        return self._boundaries_before(stretch) - bisect_left(self.blanks, stretch)
+
+    def _boundaries_before(self, position: int) -> int:
+        """How many there are with something before them: a delimiter line that is the first line has nothing."""
+        title = self.title
+        return (
+            self.delimiters_before(position)
+            - self.delimiters_before(self.start)
+            + _headers_before(self, position)
+            + (title is not None and title.start < position)
+        )
 
 
 def scan(text: str, categories: Categories = ANY_CATEGORY, *, always_titled: bool = False) -> Scan:
@@ -239,7 +282,7 @@ def rescan(old: Scan, text: str, start: int, end: int) -> Scan:
         ),
         title,
         old.always_titled,
-        (old.mark, (region_start, region_end)) if title == old.title else None,
+        Edit(old._blanks, (region_start, region_end) if title == old.title else None, shift),  # noqa: SLF001
     )
 
 

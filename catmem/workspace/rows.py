@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,7 +17,8 @@ from catmem.errors import CatmemError, NotUtf8Error, TooLargeError
 from catmem.model.document import Document, Entry, TagValue
 from catmem.model.edit import Edited as EntryEdit
 from catmem.model.edit import add_entry, remove_entry, replace_entry
-from catmem.names import is_declared, slugify
+from catmem.names import UNCATEGORIZED, is_declared, slugify
+from catmem.staleness.lineage import differing_stretches
 from catmem.store.table_rows import Changed, EditedRows, FoundRow, TableRow
 from catmem.text import equal_ends
 
@@ -36,14 +37,30 @@ class RowCodec:
 
     def rows(self, entity: str, data: bytes) -> list[TableRow]:
         """A row for each entry."""
-        return self._rows(entity, self._entries(entity, data))
+        document = self._document(entity, data)
+        if document is None:
+            return []
+        titles, tier = _titles(document), self._tier(entity)
+        return [_row(entry, titles, tier) for entry in document.entries]
 
     def changed(self, entity: str, old: bytes, new: bytes) -> Changed:
         """The entries that differ, those before and behind them left out."""
-        had, has = self._entries(entity, old), self._entries(entity, new)
-        start, end = equal_ends(*([(each.raw, each.category, title) for each, title in side] for side in (had, has)))
-        gone, rows = had[start : len(had) - end], has[start : len(has) - end]
-        return Changed(start, self._rows(entity, gone), self._rows(entity, rows))
+        before, after = self._document(entity, old), self._document(entity, new)
+        if before is None or after is None:
+            return Changed(0, self.rows(entity, old), self.rows(entity, new))
+        titles, old_titles = _titles(after), _titles(before)
+        # Every row of a category shows its title; entries before all headers are of one that may get a header later.
+        shared = (titles.keys() & old_titles.keys()) | {UNCATEGORIZED}
+        if any(old_titles.get(category) != titles.get(category) for category in shared):
+            return Changed(0, self.rows(entity, old), self.rows(entity, new))
+        first, last = differing_stretches(before, after)
+        had = before.entries_between(first, last)
+        has = after.entries_between(first, last + len(after.text) - len(before.text))
+        start, end = equal_ends(*([(each.raw, each.category) for each in side] for side in (had, has)))
+        tier = self._tier(entity)
+        gone = [_row(entry, old_titles, tier) for entry in had[start : len(had) - end]]
+        rows = [_row(entry, titles, tier) for entry in has[start : len(has) - end]]
+        return Changed(before.scan.entries_before(first) + start, gone, rows)
 
     def known(self, rows: Sequence[FoundRow]) -> list[FoundRow]:
         """The rows by the names that their categories have now; one whose category had another has no mark."""
@@ -70,29 +87,6 @@ class RowCodec:
             return EditedRows(head, [(longest.id, "all rows together are more than a memory file may hold")])
         return EditedRows(data, editing.bad)
 
-    def _entries(self, entity: str, data: bytes) -> list[tuple[Entry, str | None]]:
-        """The entries, each with the title of the first section of its category."""
-        document = self._document(entity, data)
-        if document is None:
-            return []
-        titles = {header.category: header.title for header in reversed(document.scan.headers)}
-        return [(entry, titles.get(entry.category)) for entry in document.entries]
-
-    def _rows(self, entity: str, entries: Iterable[tuple[Entry, str | None]]) -> list[TableRow]:
-        tier = self._tier(entity)
-        return [
-            TableRow(
-                category=entry.category,
-                title=title,
-                tier=tier,
-                content=entry.body,
-                tags=_JSON.encode(entry.tags) if entry.tags else "{}",
-                created_at=_day(entry.tags),
-                mark=_mark(entry),
-            )
-            for entry, title in entries
-        ]
-
     def _document(self, entity: str, data: bytes) -> Document | None:
         """The document of some bytes; ``None`` for what no row can show, such as a declared entity's content."""
         if b"\x00" in data or is_declared(entity):
@@ -101,6 +95,24 @@ class RowCodec:
             return self._parse(data)
         except (NotUtf8Error, TooLargeError):
             return None
+
+
+def _titles(document: Document) -> dict[str, str]:
+    """The title of the first section of each category."""
+    return {header.category: header.title for header in reversed(document.scan.headers)}
+
+
+def _row(entry: Entry, titles: Mapping[str, str], tier: int | None) -> TableRow:
+    tags = entry.tags
+    return TableRow(
+        category=entry.category,
+        title=titles.get(entry.category),
+        tier=tier,
+        content=entry.body,
+        tags=_JSON.encode(tags) if tags else "{}",
+        created_at=_day(tags),
+        mark=_mark(entry),
+    )
 
 
 def _day(tags: Mapping[str, TagValue]) -> str | None:

@@ -112,9 +112,13 @@ def test_a_document_that_is_edited_again_and_again_is_the_one_that_is_read(text,
         document = edited(document, piece, start, end)
         read = parse(document.text)
         assert document.scan == read.scan
+        assert document.scan.blanks == read.scan.blanks
         lines = read.scan.delimiters()
         for offset in range(len(document.text) + 2):
             assert document.scan.delimiters_before(offset) == sum(newline < offset for newline, _ in lines)
+        starts = [start for start, _ in read.scan.stretches()]
+        before = [sum(entry.start < max(start, read.scan.start) for entry in read.entries) for start in starts]
+        assert [document.scan.entries_before(start) for start in starts] == before
 
 
 # --- mistune ---------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """A root at a glance: each profile with what it holds, is due and waits; and what is next for a person.
 
-The last one is used again as long as everything that it depends on is the same: the bytes of the files and their times,
-the revisions and branches, the profiles, the lock of seeds, and the day.
+What was worked out of a profile's files is used again as long as everything that it depends on is the same: the bytes
+of the files and their times, the revisions and branches, the profile, the lock of seeds, and the day.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 import threading
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
+from functools import partial
 from shlex import quote
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from catmem import clock
 from catmem.config.access import all_problems
@@ -41,6 +42,8 @@ from catmem.workspace.root import Root, collect_errors, load_each
 from catmem.workspace.seen_entry import rules_in
 from catmem.workspace.stores import backend_of
 from catmem.workspace.upkeep import path_from, unowned_homes
+
+T = TypeVar("T")
 
 _ARRIVING: tuple[SeedRowState, ...] = ("new", "changed_in_source", "changed_in_both", "removed_from_source")
 
@@ -175,50 +178,59 @@ class Overviews:
     def __init__(self, workspace: Root) -> None:
         """Nothing is looked at yet."""
         self.workspace = workspace
-        self._known: tuple[object, Overview] | None = None
-        """The last overview, and what it depends on."""
+        self._known: dict[tuple[str, str], tuple[object, Any]] = {}
+        """What was worked out, by what it is and of which profile, with what it depends on."""
         self._lock = threading.Lock()
 
     def read(self, as_of: date | None = None) -> Overview:
         """The root as it is now, on a day, by default today. Raises ``UnreadableError`` for the folder of profiles."""
-        workspace, day = self.workspace, clock.day(as_of)
-        profiles, problems = load_each(workspace)
-        declared, seeds = list[str](), list[bytes]()
+        day = clock.day(as_of)
+        profiles, problems = load_each(self.workspace)
         with self._lock:
-            now = {profile.name: _now(workspace, profile) for profile in profiles}
-            for entity in workspace.config.entities:
-                with collect_errors(problems):
-                    is_outside = _is_outside(workspace.store.head(entity), workspace.store.read(entity).digest)
-                    declared += [entity] if is_outside else []
-            with collect_errors(problems):
-                seeds.append(SeedFile(workspace).data())
-            stamp = day, declared, seeds, [*map(str, problems)], [each.stamp for each in now.values()]
-            if self._known is None or self._known[0] != stamp:
-                lock, states, wrong = _seeds(workspace, now, day) if seeds else (SeedLock({}), {}, [])
-                lines = [_line(workspace, each, states.get(name), day) for name, each in now.items()]
-                ids = {entity: facts.ids for line in lines for entity, facts in line.files.items()}
-                copies = copies_among(lock.records.values(), ids.get)
-                lines.sort(key=lambda line: (line.profile.tier, line.name))
-                self._known = stamp, Overview(day, tuple(lines), copies, (*problems, *wrong), tuple(declared))
-            return self._known[1]
+            now = {profile.name: _now(self.workspace, profile) for profile in profiles}
+            lock, seeds, wrong = self._seeds(now, day)
+            lines = [self._line(each, seeds.get(name), day) for name, each in now.items()]
+        ids = {entity: facts.ids for line in lines for entity, facts in line.files.items()}
+        in_order = tuple(sorted(lines, key=lambda line: (line.profile.tier, line.name)))
+        declared, store = list[str](), self.workspace.store
+        for entity in self.workspace.config.entities:
+            with collect_errors(wrong):
+                declared += [entity] if _is_outside(store.head(entity), store.read(entity).digest) else []
+        copies = copies_among(lock.records.values(), ids.get)
+        return Overview(day, in_order, copies, (*problems, *wrong), tuple(declared))
 
+    def _once(self, kind: str, name: str, stamp: object, make: Callable[[], T]) -> T:
+        """What was made before of the same, or else what is made now."""
+        if (kind, name) not in self._known or self._known[kind, name][0] != stamp:
+            self._known[kind, name] = stamp, make()
+        found: T = self._known[kind, name][1]
+        return found
 
-def _seeds(
-    workspace: Root, now: Mapping[str, _Now], day: date
-) -> tuple[SeedLock, dict[str, SeedState], list[CatmemError]]:
-    """The lock of seeds, how each profile stands to its source, and what could not be looked at."""
-    profiles = {name: each.files.profile for name, each in now.items()}
-    try:
-        sources, wrong = seed_order(workspace, profiles)
-        lock = SeedFile(workspace).read()[1]
-    except CatmemError as error:
-        return SeedLock({}), {}, [error]
-    found: dict[str, SeedState] = {}
-    for source, targets in sources.items():
-        names = [name for name in targets if name in now]
-        if source in now and names:
-            found |= _planned_seeds(workspace, profiles, lock, SeedRequest(source, names, as_of=day))
-    return lock, found, wrong
+    def _line(self, now: _Now, seeded: SeedState | None, day: date) -> ProfileOverview:
+        look = partial(_looked_at, self.workspace, now.files, day)
+        files, sizes, wrong = self._once("files", now.line.name, (now.stamp, day), look)
+        return replace(now.line, files=files, sizes=sizes, seeded=seeded, problems=(*wrong, *now.line.problems))
+
+    def _seeds(self, now: Mapping[str, _Now], day: date) -> tuple[SeedLock, dict[str, SeedState], list[CatmemError]]:
+        """The lock of seeds, how each profile stands to its source, and what could not be looked at."""
+        profiles, file = {name: each.files.profile for name, each in now.items()}, SeedFile(self.workspace)
+        try:
+            sources, wrong = seed_order(self.workspace, profiles)
+            digest = bytes_digest(file.data())
+            lock = self._once("lock", "", digest, lambda: file.read()[1])
+        except CatmemError as error:
+            return SeedLock({}), {}, [error]
+        found: dict[str, SeedState] = {}
+        for source, targets in sources.items():
+            if source not in now:
+                continue
+            stamps = {name: (digest, day, now[source].stamp, now[name].stamp) for name in targets if name in now}
+            # What is new is planned together, so that the source is read once.
+            new = [name for name, stamp in stamps.items() if self._known.get(("seed", name), (None,))[0] != stamp]
+            planned = _planned_seeds(self.workspace, profiles, lock, SeedRequest(source, new, as_of=day)) if new else {}
+            self._known |= {("seed", name): (stamps[name], state) for name, state in planned.items()}
+            found |= {name: self._known["seed", name][1] for name in stamps}
+        return lock, found, list(wrong)
 
 
 def _now(workspace: Root, profile: Profile) -> _Now:
@@ -253,9 +265,11 @@ def _time_of(path: os.PathLike[str]) -> int:
         return 0
 
 
-def _line(workspace: Root, now: _Now, seeded: SeedState | None, day: date) -> ProfileOverview:
-    """What a profile holds, what its files and its prompt come to, and what cannot be read of them."""
-    files, profile = now.files, now.files.profile
+def _looked_at(
+    workspace: Root, files: ProfileFiles, day: date
+) -> tuple[dict[str, FileFacts], Sizes | None, list[CatmemError]]:
+    """What the files of a profile hold, what they and its prompt come to, and what cannot be read of them."""
+    profile = files.profile
     documents, wrong = files.documents(workspace)
     held: dict[str, FileFacts] = {}
     meanings = LabelVocabulary.from_config(workspace.config)
@@ -276,7 +290,7 @@ def _line(workspace: Root, now: _Now, seeded: SeedState | None, day: date) -> Pr
         )
     is_whole = len(held) == len(TARGETS)
     sizes = measure(WholeSizes(profile, documents, workspace.config, day), profile) if is_whole else None
-    return replace(now.line, files=held, sizes=sizes, seeded=seeded, problems=(*wrong, *now.line.problems))
+    return held, sizes, wrong
 
 
 def _planned_seeds(

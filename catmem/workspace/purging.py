@@ -422,7 +422,10 @@ class _Purging:
         redaction, data = self._of(entity), each.data
         if each.kind == "stray":
             return redaction.in_bytes(data)
-        return redaction.holds(data) or (each.own is None and redaction.holds_text(data))
+        if each.own is not None or redaction.holds(data):
+            return redaction.holds(data)
+        # Half of a text, or one of an unknown file.
+        return redaction.holds_text(data) or (each.kind == "left" and redaction.is_cut(data))
 
     # --- the lock of seeds --------------------------------------------------------------------------------------
 

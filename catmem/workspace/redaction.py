@@ -200,6 +200,14 @@ class Redaction:
             return False
         return any(self.text in entry.body for entry in entries_with(read(self._parse, data), self.needle))
 
+    def is_cut(self, data: bytes) -> bool:
+        """Whether the bytes end within such an entry, at half of it or more: a write that was stopped."""
+        document = read(self._parse, data.decode(errors="ignore"))
+        last = document.entries[-1:] if document else ()
+        return any(
+            body.startswith(says(entry)) and len(says(entry)) * 2 >= len(body) for entry in last for body in self.bodies
+        )
+
 
 def _marked(text: str, entries: Iterable[Entry]) -> bytes:
     return apply_edits(text, [TextEdit(each.start, each.end, PURGED) for each in entries]).encode()
@@ -217,7 +225,7 @@ class ContentRedaction(Redaction):
         super().__init__(parse, (), needle=b"", text=said)  # no entry is looked for
         self._mark = canonical_json(PURGED) if declared.content == "json" else PURGED.encode()
         refuse_mark(said, self._mark.decode())
-        self._name = declared.name
+        self._words, self._name = said, declared.name
         self._spelled = re.compile("".join(map(_spellings, said)))
 
     holds_text = Redaction.holds
@@ -238,6 +246,11 @@ class ContentRedaction(Redaction):
     def in_bytes(self, data: bytes) -> bool:
         """Whether bytes hold the words, as they are or as JSON spells them."""
         return bool(self._spelled.search(data.decode(errors="surrogateescape")))
+
+    def is_cut(self, data: bytes) -> bool:
+        """Whether the bytes end within the words, at half of them or more: a write that was stopped."""
+        lengths = range((len(self._words) + 1) // 2, len(self._words))
+        return any(data.endswith(self._words[:length].encode()) for length in lengths)
 
 
 def _spellings(character: str) -> str:

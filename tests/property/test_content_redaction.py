@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from catmem.config.config import DeclaredEntity
@@ -68,3 +68,10 @@ def test_any_spelling_is_found_where_a_file_is_no_json(words: str, data: st.Data
 def _escaped(character: str) -> str:
     units = character.encode("utf-16-be").hex().upper()
     return "".join(f"\\u{units[start : start + 4]}" for start in range(0, len(units), 4))
+
+
+@given(TEXTS, WORDS)
+def test_half_of_the_words_at_the_end_is_a_write_that_was_stopped(text: str, words: str) -> None:
+    assume(len(words) > 1)
+    half = words[: (len(words) + 1) // 2]
+    assert ContentRedaction(TEXT, words).is_cut(f"{text}{half}".encode())

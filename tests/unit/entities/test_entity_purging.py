@@ -19,6 +19,7 @@ from catmem.workspace.purging import purge
 from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace
 from tests.commands import catmem
+from tests.golden.case import put
 from tests.refusals import refusal
 from tests.unit.entities.conftest import ALPHA, CONFIG, DATABASE, NOTES, file_of
 from tests.unit.workspace.tree import holding
@@ -127,6 +128,17 @@ def test_copies_retired_files_and_what_a_person_spelled_with_escapes_go(root: Wo
     assert root.store.read(ALPHA, "2").data == b'"[purged]"'
     assert root.content(ALPHA).value == {"a": 1}
     assert spelled.encode() not in b"".join(data for _, data in root.store.replay(ALPHA))
+    check_law(root, tmp_path)
+
+
+def test_what_a_stopped_write_left_goes_half_of_the_words_too(root: Workspace, tmp_path: Path) -> None:
+    root.put(ALPHA, {"a": CODE}, expected=0)
+    root.put(ALPHA, {"a": 1}, expected=1)
+    half = file_of(root).parent / ".catmem" / "gen" / "new-1"
+    put(half, f'{{"a":"{CODE[:6]}')
+    report = purge(root, ALPHA, CODE)
+    assert not half.exists()
+    assert any(name.endswith("new-1") for name in report.removed)
     check_law(root, tmp_path)
 
 

@@ -268,6 +268,11 @@ def test_what_is_over_the_limit_goes_whole_and_nothing_but_that():
     assert redaction("secret")(b"secrets\n" + data) == b"secrets\n" + data
 
 
+@together(("data", "cut"), [(b"a\n\xc2\xa7\nthe sec\xc2", True), (b"a\n\xc2\xa7\nth", False), (b"", False)])
+def test_half_an_entry_at_the_end_is_noticed(data, cut):
+    assert redaction("the secret").is_cut(data) is cut
+
+
 def test_removing_is_an_edit():
     assert redaction("secret").without(b"## A\nsecret\n\xc2\xa7\ncaf\n") == b"## A\ncaf\n"
     assert redaction("secret").without(b"caf\xe9\n") == b"caf\xe9\n"

@@ -279,7 +279,8 @@ def _hint(rule: str, value: Any, wanted: Any, where: Mapping[str, Any]) -> str |
         return "Put it in quotes to make it text."
     if rule == "type" and wanted == "object" and isinstance(value, str):
         return "Write it as keys with values, 'key: value'; a blank has to follow the colon."
-    if rule == "type" and wanted == "array" and isinstance(value, str):
+    of_objects = where.get("items", {}).get("type") == "object"  # of which a text is none
+    if rule == "type" and wanted == "array" and isinstance(value, str) and not of_objects:
         return f"Write it as a list: [{shown(value)[1:-1]}]."
     examples = ", ".join(str(example) for example in where.get("examples", ()) if isinstance(example, str | int))
     about = where.get("description")

@@ -400,7 +400,7 @@ merge neo/user --precedence theirs
 purge neo/user "Kept in a database" --yes
 diff neo/user 1 3
 export --snapshot ../home/snapshot.json
-export --snapshot ../home/snapshot.json
+export --snapshot catmem.yaml
 fsck --anchors
 """,
     "bare": """
@@ -446,6 +446,7 @@ key new neo
 key remove neo {key}
 key remove neo --yes
 envelope -p neo --as neo --add "Signed by none." -c rules --signed
+key new neo
 envelope -p neo --as neo --add "Signed." -c rules
 write --envelope - < "{output}"
 write --envelope - < "{output}"

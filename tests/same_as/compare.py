@@ -93,9 +93,19 @@ class Meant(NamedTuple):
     reason: str
     label: str = ""
     diff: str = ""
+    lines: str = ""
+    """A pattern that each line has which only one build shows: nothing else may differ there."""
 
     def fits(self, found: Difference) -> bool:
         """Whether this is the one."""
-        return all(
-            re.search(pattern, text) for pattern, text in zip((self.story, self.label, self.diff), found, strict=True)
+        patterns = zip((self.story, self.label, self.diff), found, strict=True)
+        return all(re.search(pattern, text) for pattern, text in patterns) and (
+            not self.lines or _only_lines(self.lines, found.diff)
         )
+
+
+def _only_lines(pattern: str, diff: str) -> bool:
+    """Whether each line that only one build shows has the pattern, where both builds did the same."""
+    first, _, *lines = diff.splitlines()
+    changed = [line[1:] for line in lines if line.startswith(("-", "+"))]
+    return first == "--- old" and all(re.search(pattern, line) for line in changed)

@@ -43,6 +43,14 @@ def test_a_difference_is_meant_where_all_patterns_fit():
     assert not Meant("^commands/", "a new option", diff="--reason").fits(found)
 
 
+def test_where_lines_are_meant_no_other_line_may_differ():
+    meant = Meant("^commands/", "no last day", lines='^ *"until": ')
+    diff = '--- old\n+++ new\n@@ -1,3 +1,2 @@\n {\n-  "until": 1'
+    assert meant.fits(Difference("commands/log", "log", diff))
+    assert not meant.fits(Difference("commands/log", "log", f'{diff}\n-  "id": 2'))
+    assert not meant.fits(Difference("commands/log", "log", 'only the old build\n-  "until": 1'))
+
+
 def test_a_set_is_shown_in_one_order_in_every_process():
     assert shown(frozenset({"vault", "rules", "talk"})) == ["rules", "talk", "vault"]
 

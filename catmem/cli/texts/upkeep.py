@@ -186,7 +186,7 @@ def _copied(value: Sequence[CopiedEntity], call: Call) -> None:
     say("Every revision was read again from the copy, and is the same.")
     to = shown_store(call.values["target"])
     say(f"Next: let catmem.yaml say `store: {to}`. Until then this root goes on with the store it has.")
-    say("catmem.seed.lock and what searches count are in no store: they stay where they are.")
+    say("catmem.seed.lock is in no store: it stays where it is.")
 
 
 def _copied_row(each: CopiedEntity) -> tuple[str, ...]:

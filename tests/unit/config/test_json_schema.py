@@ -76,6 +76,14 @@ def test_faults_are_said_in_plain_words(text, message, hint):
     assert hint in fault.hint
 
 
+def test_a_text_in_the_place_of_operations_is_told_what_operations_are():
+    faults = faults_of("{entity_id: neo/user, content: Whole}", "envelope")
+    (fault,) = (each for each in faults if each.key == ("content",))
+    assert fault.message == "must be a list, and is the text 'Whole'"
+    assert "list of operations" in fault.hint
+    assert "Whole" not in fault.hint
+
+
 @together(
     ("text", "message", "key"),
     [

@@ -14,6 +14,7 @@ from operator import attrgetter
 from typing import Any, Literal, NamedTuple
 
 from catmem.clock import checked_day, read_date
+from catmem.config.access import known_categories
 from catmem.config.config import NO_ROOT, Config, Taxonomy
 from catmem.config.profile import Profile
 from catmem.config.yamlfile import KeyPath, YamlFile
@@ -151,7 +152,7 @@ class LintedYaml(_LintedText):
         return self.span_at(*(self.yaml.place(key) or (1, 1)))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Context:
     """What a rule may know besides the file. ``profiles`` are those of the root that are right, by name."""
 
@@ -166,6 +167,11 @@ class Context:
     def taxonomy(self) -> Taxonomy:
         """The declared categories."""
         return self.config.taxonomy
+
+    @cached_property
+    def known(self) -> set[str]:
+        """The categories that are declared or that a profile names."""
+        return known_categories(self.profiles.values(), self.taxonomy)
 
     @property
     def profile_names(self) -> set[str]:

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 
-from catmem.config.access import known_categories, meant_category, undeclared_sections, visible_categories
+from catmem.config.access import meant_category, undeclared_sections, visible_categories
 from catmem.config.labels import LabelVocabulary, read_labels
 from catmem.errors import NotUtf8Error
 from catmem.linting.linted import Context, LintedEntry, LintedFile, closed_places, entry_at, first_line, lines_with
@@ -196,9 +196,8 @@ def mistyped_category(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find sections of an open taxonomy that are nearly called as a category that is declared or named by a profile."""
     if context.taxonomy.closed:
         return
-    known = known_categories(context.profiles.values(), context.taxonomy)
     for section in file.document.sections:
-        near = meant_category(section.category, known)
+        near = meant_category(section.category, context.known)
         if near is not None:
             message = f"the category {section.category} is not declared, and no profile names it"
             fix = _retitled(section, near, context)

@@ -27,6 +27,7 @@ _LONGEST_NAME = 64
 _ASKED = 2000
 """Characters of an entry that a model is shown."""
 _HEAD = re.compile(r"# catmem sort (.+) (sha256:\w+)\s*")
+_TAG = re.compile(r"\[[\w-]+:")
 _LINE = re.compile(r"\s*([0-9]{1,9})[ \t]+([^|]*)(?:\|(.*))?")
 _MORE = re.compile(r"[ \t]*\|(.*)")
 _ANSWERED = re.compile(r"[ \t]*(?:[-*][ \t]+)?([0-9]{1,9})[.:)]?[ \t]+([^|]*)(?:\|.*)?")
@@ -250,15 +251,17 @@ class Checker:
         """What is wrong with a choice."""
         if choice == SPLIT and len(parts_of(line.text)) == 1:
             return f"entry {line.number} has one part; cut it by hand, with a § line between"
-        if choice in ACTIONS:
+        if choice in ACTIONS or self._slug(choice) in self._titles:
             return None
         name = choice.removeprefix("+").strip()
         slug = slugify(name)
         if not slug or len(name) > _LONGEST_NAME or "\n" in name or scan(name):
             return "gives no name of a category"
-        if slug in ACTIONS and slug not in self._titles:
+        if slug in ACTIONS:
             return f"{slug} is what becomes of an entry, and no name of a category"
-        if choice.startswith("+") or slug in self._new or self._slug(choice) in self._titles:
+        if _TAG.search(name):
+            return "a list gives an entry a category, and no tags: catmem replace --tag sets them afterwards"
+        if choice.startswith("+") or slug in self._new:
             return None
         near = nearest(slug, [*self._titles, *self._new, *ACTIONS])
         return f"there is no category {name}{f'; did you mean {near}?' if near else ''} (+{name} makes a new one)"

@@ -106,15 +106,15 @@ def test_an_edited_snapshot_is_refused(store, tmp_path):
 @pytest.mark.parametrize("store", ["sqlite"], indirect=True)
 @together("broken", ["timestamp", "row", "entity"])
 def test_a_snapshot_that_lacks_something_is_refused_though_its_digest_fits(store, tmp_path, broken):
-    said("export", "--snapshot", "s.json")
-    copy = json.loads((tmp_path / "s.json").read_text())
+    said("export", "--snapshot", f"{broken}.json")
+    copy = json.loads((tmp_path / f"{broken}.json").read_text())
     if broken == "timestamp":
         del copy["timestamp"]
     else:
         copy["entries"][0] = 5 if broken == "row" else {**copy["entries"][0], "entity": None}
-    put(tmp_path / "s.json", json.dumps({**copy, "digest": copy_digest(copy)}))
+    put(tmp_path / f"{broken}.json", json.dumps({**copy, "digest": copy_digest(copy)}))
     before = entries()
-    assert "is no snapshot of rows" in said("import", "--snapshot", "s.json", status=2)
+    assert "is no snapshot of rows" in said("import", "--snapshot", f"{broken}.json", status=2)
     assert entries() == before
 
 

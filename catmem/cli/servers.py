@@ -237,8 +237,8 @@ def _serve_stdio(call: Call, profile: str) -> None:
             code="io",
             hint="An MCP client starts this command and talks to it.",
         )
-    refuse_no_root(call.root.config)  # before a store is opened there
     client = _take_stdout()
+    refuse_no_root(call.root.config)  # before a store is opened there
     from catmem.mcp.server import make_server, serve_stdio
 
     server = make_server(call.root, profile)

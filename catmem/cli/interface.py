@@ -335,7 +335,8 @@ def _parameter(each: Parameter) -> click.Parameter:
 
 
 def _metavar(each: Parameter) -> str | None:
-    named = None if each.param.argument or each.kind is bool else _OF_OPTIONS.get(option_of(each))
+    has_words = each.kind is bool or typing.get_origin(each.kind) is Literal
+    named = None if each.param.argument or has_words else _OF_OPTIONS.get(option_of(each))
     return each.param.metavar or _METAVARS.get(each.kind) or named
 
 

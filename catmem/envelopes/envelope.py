@@ -134,8 +134,9 @@ def envelope_of(fields: Mapping[str, Any]) -> Envelope:
     """The envelope of fields that ``fields_of`` gave. Raises ``EnvelopeError`` (``schema``, ``bad_hash``)."""
     faults = validate(fields, "envelope")
     if faults:
-        # What is wrong with prev_rev is wrong with parents, too, which repeat it.
-        fault, more = min(faults, key=lambda each: each.key[:1] == ("parents",)), len(faults) - 1
+        # What a content may be hangs on the entity; what is wrong with prev_rev is wrong with parents, which repeat it.
+        ranks: dict[KeyPath, int] = {("entity_id",): 0, ("parents",): 2}
+        fault, more = min(faults, key=lambda each: ranks.get(each.key[:1], 1)), len(faults) - 1
         rest = f" (and {more} more fault{'' if more == 1 else 's'})" if more else ""
         required = (each.name for each in dataclasses.fields(Envelope) if each.default is dataclasses.MISSING)
         key = fault.key or tuple(name for name in required if name not in fields)[:1]

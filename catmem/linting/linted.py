@@ -401,7 +401,10 @@ def _fits(edits: Sequence[TextEdit], taken: Sequence[TextEdit], length: int) -> 
 
 
 def _others_stay(before: Document, edits: Sequence[TextEdit], parse: Callable[[str], Document]) -> bool:
-    """Whether every entry that no edit touches is still there, byte for byte, in a category that was not edited."""
+    """Whether every entry that no edit touches is still there, byte for byte, in a category that was not edited.
+
+    And whether edits that only take out leave no line that was none of an entry, such as a header, to be read as one.
+    """
     renames = any(_touches(edits, header.start, header.end) for header in before.scan.headers)
     renames = renames or any("##" in edit.text for edit in edits)
 
@@ -409,7 +412,18 @@ def _others_stay(before: Document, edits: Sequence[TextEdit], parse: Callable[[s
         return Counter(("" if renames else entry.category, entry.raw) for entry in entries)
 
     untouched = (entry for entry in before.entries if not _touches(edits, entry.start, entry.end))
-    return not counted(untouched) - counted(parse(apply_edits(before.text, edits)).entries)
+    after = parse(apply_edits(before.text, edits)).entries
+    if not any(edit.text for edit in edits):
+        left = sum(not _covers(edits, entry) for entry in before.entries)
+        if len(after) > left:
+            return False
+    return not counted(untouched) - counted(after)
+
+
+def _covers(edits: Sequence[TextEdit], entry: Entry) -> bool:
+    """Whether one of some edits in file order reaches over the whole of an entry."""
+    index = bisect_left(edits, entry.end, key=lambda edit: edit.end)
+    return index < len(edits) and edits[index].start <= entry.start
 
 
 def _touches(edits: Sequence[TextEdit], start: int, end: int) -> bool:

@@ -261,10 +261,9 @@ class Checker:
             return f"{slug} is what becomes of an entry, and no name of a category"
         if _TAG.search(name):
             return "a list gives an entry a category, and no tags: catmem replace --tag sets them afterwards"
-        if choice.startswith("+") or slug in self._new:
-            return None
         near = nearest(slug, [*self._titles, *self._new, *ACTIONS])
-        return f"there is no category {name}{f'; did you mean {near}?' if near else ''} (+{name} makes a new one)"
+        said = f"there is no category {name}{f'; did you mean {near}?' if near else ''} (+{name} makes a new one)"
+        return None if choice.startswith("+") or slug in self._new else said
 
     def _choice(self, choice: str) -> str:
         """A choice, with a category that it names by its slug; a new one as it was spelled first."""

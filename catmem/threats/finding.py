@@ -56,7 +56,7 @@ class Threat(NamedTuple):
     def hint(self) -> str:
         """What to do when the text is fine."""
         if self.rule == "too-large-to-scan":
-            return "Split the text, or give the scanner a higher limit."
+            return "Split the text."
         if self.rule == "mixed-script":
             return "Type the word again."
         if self.rule in _CHARACTERS:

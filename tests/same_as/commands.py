@@ -177,7 +177,7 @@ migrate no-such.md
 access nobody
 access --why neo
 access --why nobody rules
-stats nobody
+stats --from nobody
 audit --since yesterday
 audit --status done
 audit --entity nobody
@@ -540,7 +540,8 @@ def lines_of(table: str) -> list[str]:
 def in_json(line: str) -> str:
     """The same with ``--format json``, before the text that is its input."""
     command, mark, said = line.partition(" < ")
-    return line if "--format" in line or line.startswith("!") else f"{command} --format json{mark}{said}"
+    is_asked = command.startswith("review") and mark  # in JSON a review lists what is due, and reads no answers
+    return line if "--format" in line or line.startswith("!") or is_asked else f"{command} --format json{mark}{said}"
 
 
 def of_each() -> list[str]:

@@ -174,7 +174,7 @@ class EntryHistory:
         come_from = origins(changed, fresh, reworded(revision)) if changed.old else {}
         for start, key in fresh.items():
             older = self.known.get(body_key(come_from[start].body)) if start in come_from else None
-            noted: str | None = revision.note.get(CLOCKS, {}).get(key, revision.timestamp)
+            noted = _noted(revision.note.get(CLOCKS, {}).get(key, revision.timestamp))
             if older is not None:
                 since = older.since
             elif noted is None or revision.agent == EXTERNAL:
@@ -332,6 +332,13 @@ def _marks(entry: Entry) -> tuple[Hashable, ...]:
 
 def _words_and_tags(entry: Entry) -> tuple[str, str]:
     return body_key(entry.body), entry.text if entry.repeated_tags else repr(sorted(entry.tags.items()))
+
+
+def _noted(clock: str | Sequence[str] | None) -> str | None:
+    """Since when a note says that words were known; an older build noted ``[CLOCK, TIME]``, also the time of a file."""
+    if clock is None or isinstance(clock, str):
+        return clock
+    return clock[1] if clock[0] == "first_seen" else None
 
 
 def _days(entry: Entry) -> tuple[date, ...]:

@@ -132,6 +132,18 @@ def test_a_seed_brings_no_day_of_what_its_target_does_not_see(aging):
     assert clocks[body_key("in English")] == "2026-01-10T12:00:00.000000Z"
 
 
+def test_a_seed_of_an_older_build_noted_the_clock_too(aging):
+    put(aging.folder / "profiles" / "pal.yaml", "user_memory_categories: [talk]\n")
+    old, undated, odd = "first seen in January", "in a file of January", "noted in no way"
+    january = "2026-01-10T12:00:00.000000Z"
+    note = {body_key(old): ["first_seen", january], body_key(undated): ["file_time", january], body_key(odd): [7]}
+    text = f"## Talk\n{old}\n§\n{undated}\n§\n{odd}\n"
+    store = aging.on("2026-04-01").store
+    store.commit("pal/user", None, lambda _: text.encode(), Change(op="seed", note={CLOCKS: note}))
+    days = {body: day for body, (_, day) in seen(aging, None, "pal/user").items()}
+    assert days == {old: "2026-01-10", undated: "None", odd: "None"}
+
+
 # --- what is kept of it ---
 
 

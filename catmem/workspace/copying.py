@@ -15,12 +15,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from itertools import zip_longest
+from typing import cast
 
 from catmem import clock
 from catmem.config.profile import named_entities, profile_names, refuse_no_root
 from catmem.digest import bytes_digest
 from catmem.errors import ConfigError, StoreError, UnreadableError
-from catmem.store.contract import EXTERNAL, Revision, Store, not_empty
+from catmem.store.contract import EXTERNAL, LastingStore, Revision, Store, not_empty
 from catmem.text import few
 from catmem.workspace.root import Root
 from catmem.workspace.stores import backend_of, open_store, refuse_no_store
@@ -60,7 +61,11 @@ def copy_root(workspace: Root, source: str, target: str) -> list[CopiedEntity]:
                 hint="Nothing was copied. 'catmem fsck', where this store is that of the root, says what is wrong with "
                 "each. Mend or delete them.",
             )
-        return copy_entities(from_store, to_store, names)
+        copied = copy_entities(from_store, to_store, names)
+    if copied and to_file is not None:
+        with closing(store_at(workspace, target, is_own=True)) as own:
+            cast("LastingStore", own).mend()  # the root knows it from now on: a lost one is not made anew
+    return copied
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +183,8 @@ def _differs(entity: str, where: str) -> StoreError:
     )
 
 
-def store_at(workspace: Root, where: str) -> Store:
+def store_at(workspace: Root, where: str, *, is_own: bool = False) -> Store:
     """The store ``where`` (``files``, ``sqlite:///…``, ``postgresql://…``) of a root, whatever its catmem.yaml says."""
     refuse_no_store(where)
     config = replace(workspace.config, store=where)
-    return open_store(config, workspace.profile, profile_names(config.profiles_dir), workspace.parse, is_own=False)
+    return open_store(config, workspace.profile, profile_names(config.profiles_dir), workspace.parse, is_own=is_own)

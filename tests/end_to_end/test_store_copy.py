@@ -144,3 +144,20 @@ def test_a_copy_says_what_to_do_next(workspace):
     assert "let catmem.yaml say `store: sqlite:///new.db`" in result.stderr
     assert "catmem.seed.lock" in result.stderr
     assert {name: data for name, data in contents(workspace.root).items() if name in before} == before
+
+
+def test_a_copy_that_is_lost_before_its_first_write_counts_as_lost(tmp_path):
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: ['*']\n")
+    put(tmp_path / "homes" / "neo" / "USER.md", "## Talk\nUses tabs.\n")
+    copy = ["store", "copy", "files", "sqlite:///.catmem/memory.db"]
+    assert catmem(tmp_path, copy).exit_code == 0
+    put(tmp_path / "catmem.yaml", "version: 1\nstore: sqlite:///.catmem/memory.db\n")
+    for end in ("", "-wal", "-shm"):
+        (tmp_path / ".catmem" / f"memory.db{end}").unlink(missing_ok=True)
+    for command in (["prompt", "neo"], ["fsck"], ["add", "-p", "neo", "-c", "talk", "Uses spaces."]):
+        result = catmem(tmp_path, command)
+        assert result.exit_code, command
+        assert "the database is not there any more" in result.output, command
+    assert catmem(tmp_path, copy).exit_code == 0  # a copy makes it anew, and the root knows that one
+    assert "Uses tabs." in catmem(tmp_path, ["prompt", "neo"]).output

@@ -356,14 +356,13 @@ class DatabaseFile:
 
     def accept(self, store: str, revisions: Callable[[], int]) -> str | None:
         """Take the database as it is, also if it is another one or has lost something; says so then."""
+        said = None
         try:
             self.refuse_other(store, revisions)
         except StoreError as error:
             said = f"{error.message}; it is taken as it is"
-        else:
-            return None
         self.store = store
-        self.mark.write(store, revisions(), only_more=False)
+        self.mark.write(store, revisions(), only_more=said is None)
         return said
 
     def gone(self, what: str = "is not there any more", op_id: str | None = None) -> StoreError:

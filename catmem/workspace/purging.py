@@ -38,7 +38,9 @@ from catmem.workspace.redaction import (
     needle_of,
     read,
     refuse_mark,
+    said_in,
     says,
+    spelled,
 )
 from catmem.workspace.root import Root, audit_log, entities_of_each
 from catmem.workspace.stores import CONTENT_FILES, backend_of, other_stores, store_of_file
@@ -143,7 +145,7 @@ def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, d
 
 def unsaid(text: str, words: str) -> str:
     """The beginning of a text that is to be forgotten, which says neither a secret nor the words once more."""
-    return first_line(mask_secrets(text).replace(unify_newlines(words).strip(), "***"), 60)
+    return first_line(spelled(unify_newlines(words).strip()).sub("***", mask_secrets(text)), 60)
 
 
 def _refuse_damaged(store: LastingStore, entity: str) -> None:
@@ -217,14 +219,14 @@ def _entries_to_forget(workspace: Root, store: LastingStore, entity: str, old_te
 def _holding(old_text: str, entries: list[Entry]) -> list[Entry]:
     """The entries that hold a text, in their body or in their tags."""
     wanted = unify_newlines(old_text).strip()
-    tagged = [entry for entry in entries if wanted in entry.text]
+    tagged = [entry for entry in entries if said_in(wanted, entry.text)]
     return list(dict.fromkeys([*entries_holding(old_text, entries), *tagged]))
 
 
 def _known_by(entry: Entry, old_text: str) -> str:
     """What an entry that is to be forgotten is known by: its whole text where only its tags hold the words."""
     wanted = unify_newlines(old_text).strip()
-    return entry.text if wanted in entry.text and wanted not in says(entry) else says(entry)
+    return entry.text if said_in(wanted, entry.text) and wanted not in says(entry) else says(entry)
 
 
 def _newest(entries: Iterable[Entry]) -> list[Entry]:
@@ -238,7 +240,7 @@ def _newest_first(workspace: Root, needle: bytes, texts: Iterable[bytes]) -> lis
     """The entries with a needle of texts that are given from the oldest, one of each form in each category."""
     found: dict[tuple[str, str], Entry] = {}
     for data in texts:
-        document = read(workspace.config.taxonomy.parse, data) if needle in data else None
+        document = read(workspace.config.taxonomy.parse, data) if said_in(needle, data) else None
         for entry in entries_with(document, needle):
             found.pop((entry.category, entry.raw), None)
             found[entry.category, entry.raw] = entry
@@ -248,7 +250,7 @@ def _newest_first(workspace: Root, needle: bytes, texts: Iterable[bytes]) -> lis
 def _redaction(workspace: Root, entries: Iterable[Entry], old_text: str) -> Redaction:
     bodies = {_known_by(entry, old_text) for entry in entries}
     texts = (old_text, unify_newlines(old_text), unify_newlines(old_text).strip())[0 if bodies else 2 :]
-    text = next((text for text in texts if all(text in body for body in bodies)), None)
+    text = next((text for text in texts if all(said_in(text, body) for body in bodies)), None)
     refuse_mark(text or old_text)
     needle = needle_of(text) if text is not None else needle_of(next(iter(bodies))) if len(bodies) == 1 else b""
     return Redaction(workspace.config.taxonomy.parse, bodies, needle=needle, text=text)
@@ -337,7 +339,7 @@ class _Purging:
             homes = [config.home(name).rglob("*") for name in profile_names(config.profiles_dir)]
         for path in sorted(each for home in homes for each in home if each.is_file()):
             with suppress(OSError):  # what this user may not read is no store of this root
-                if words.encode() in path.read_bytes():
+                if said_in(words, path.read_bytes()):
                     self.left.setdefault(path, _OTHER)
         for home in unowned_homes(config, self.others.profiles).values():
             for file in FILE_NAMES.values():
@@ -447,7 +449,7 @@ class _Purging:
         for path in sorted({*root.glob("*.bak.*"), *root.glob(f".{LOCK_NAME}*")}):
             with self._noting(path):
                 is_lock, data = _LOCK_COPY.fullmatch(path.name), path.read_bytes()
-                if not is_lock and not any(each in data for each in needles):
+                if not is_lock and not any(said_in(each, data) for each in needles):
                     continue
                 # A sync of other files calls the copies that it keeps there by what they hold.
                 name = path.name.removesuffix(f".bak.{bytes_digest(data)[7:15]}")
@@ -472,7 +474,7 @@ class _Purging:
     def _is_one(self, record: SeedRecord, text: str) -> bool:
         body, chosen = Version.read("", text).body, self.redaction.text
         is_own = self.name in {record.target, record.source}
-        return bool({body or text, text} & self.redaction.bodies) or (is_own and chosen is not None and chosen in text)
+        return bool({body or text, text} & self.redaction.bodies or (is_own and chosen and said_in(chosen, text)))
 
     # --- afterwards ---------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from catmem.config.config import DeclaredEntity
@@ -38,8 +39,7 @@ def entries_with(document: Document | None, needle: bytes) -> list[Entry]:
     """The entries that have the needle in them, but for marks; none of what is no document."""
     if document is None:
         return []
-    wanted = needle.decode()
-    return [entry for entry in document.entries if wanted in entry.raw and not is_purged(entry)]
+    return [entry for entry in document.entries if said_in(needle, entry.raw) and not is_purged(entry)]
 
 
 def says(entry: Entry) -> str:
@@ -66,6 +66,12 @@ def needle_of(text: str) -> bytes:
     return max((line.strip().encode(errors="replace") for line in lines), key=len)
 
 
+def said_in(words: str | bytes, text: str | bytes) -> bool:
+    """Whether a text holds words, as they are or as a value in quotes of a tag spells them."""
+    said, where = (each if isinstance(each, str) else each.decode(errors="replace") for each in (words, text))
+    return said in where or ("\\" in where and spelled(said).search(where) is not None)
+
+
 class Redaction:
     """Takes the entries with certain bodies out of bytes, and leaves every other byte as it is."""
 
@@ -86,7 +92,7 @@ class Redaction:
         self.needle = needle
         self._is_own = is_own
         self._slug = slugify(text or "")
-        said = r"\r?\n".join(map(re.escape, (text or "").strip().split("\n")))
+        said = spelled((text or "").strip()).pattern
         self._line = re.compile(rf"(?m)^(#+ )?[^\n]*?{said}[^\n]*?(?=\r?(?:\n|\Z))")
 
     def elsewhere(self) -> Redaction:
@@ -95,14 +101,14 @@ class Redaction:
 
     def entries(self, data: bytes) -> list[Entry]:
         """The entries that are to be forgotten."""
-        return self._chosen(read(self._parse, data)) if self.needle in data else []
+        return self._chosen(read(self._parse, data)) if said_in(self.needle, data) else []
 
     def _chosen(self, document: Document | None) -> list[Entry]:
         return [entry for entry in entries_with(document, self.needle) if {says(entry), entry.text} & self.bodies]
 
     def __call__(self, data: bytes) -> bytes:
         """The bytes with a mark in the place of each such entry and line, or of all that cannot be parsed."""
-        if self.needle not in data:
+        if not said_in(self.needle, data):
             return data
         document = read(self._parse, data)
         if document is None:
@@ -116,7 +122,7 @@ class Redaction:
 
     def line_with_text(self, data: bytes) -> int | None:
         """The number of the first line of the own file that says the text by which the bodies were chosen."""
-        if not self._is_own or self.text is None or self.needle not in data:
+        if not self._is_own or self.text is None or not said_in(self.needle, data):
             return None
         said = data.decode()
         found = self._line.search(said)
@@ -159,7 +165,7 @@ class Redaction:
 
     def holds(self, data: bytes) -> bool:
         """Whether there is such an entry."""
-        return self.needle in data and self(data) != data
+        return said_in(self.needle, data) and self(data) != data
 
     def without(self, data: bytes) -> bytes:
         """The bytes without such entries, as if each had been removed by an edit, and without empty such headings."""
@@ -183,11 +189,11 @@ class Redaction:
 
     def in_bytes(self, data: bytes) -> bool:
         """Whether bytes that cannot be parsed hold the text, or, of others or chosen by an id, lines that end so."""
-        if self.needle not in data:
+        if not said_in(self.needle, data):
             return False
         said = unify_newlines(data.decode(errors="replace"))
         if self._is_own and self.text is not None:
-            return self.text.strip() in said
+            return said_in(self.text.strip(), said)
         lines = [line.strip() for line in said.replace("\0", "\n").split("\n")]
         return any(
             all(any(line.endswith(_MARKER.sub("", each.strip())) for line in lines) for each in body.split("\n"))
@@ -196,9 +202,9 @@ class Redaction:
 
     def holds_text(self, data: bytes) -> bool:
         """Whether an entry of the own file holds the text by which the bodies were chosen, in any words."""
-        if not self._is_own or self.text is None or self.needle not in data:
+        if not self._is_own or self.text is None or not said_in(self.needle, data):
             return False
-        return any(self.text in entry.body for entry in entries_with(read(self._parse, data), self.needle))
+        return any(said_in(self.text, entry.text) for entry in entries_with(read(self._parse, data), self.needle))
 
     def is_cut(self, data: bytes) -> bool:
         """Whether the bytes end within such an entry, at half of it or more: a write that was stopped."""
@@ -226,7 +232,7 @@ class ContentRedaction(Redaction):
         self._mark = canonical_json(PURGED) if declared.content == "json" else PURGED.encode()
         refuse_mark(said, self._mark.decode())
         self._words, self._name = said, declared.name
-        self._spelled = re.compile("".join(map(_spellings, said)))
+        self._spelled = spelled(said)
 
     holds_text = Redaction.holds
 
@@ -253,11 +259,17 @@ class ContentRedaction(Redaction):
         return any(data.endswith(self._words[:length].encode()) for length in lengths)
 
 
+@lru_cache(maxsize=64)
+def spelled(words: str) -> re.Pattern[str]:
+    """A pattern for words as they are, and as JSON or a value in quotes may spell them."""
+    return re.compile("".join(map(_spellings, words)))
+
+
 def _spellings(character: str) -> str:
     """A pattern for a character as it is, and as JSON may spell it."""
     units = character.encode("utf-16-be").hex()
     escape = "".join(rf"\\u(?i:{units[start : start + 4]})" for start in range(0, len(units), 4))
-    short = re.escape(json.dumps(character, ensure_ascii=False)[1:-1])
+    short = re.escape(json.dumps(character, ensure_ascii=False)[1:-1].replace("/", "\\/"))
     if character == "\n":
         return rf"(?:\r|\\r|\\u000(?i:d))?(?:\n|{short}|{escape})"
     return f"(?:{re.escape(character)}|{short}|{escape})"

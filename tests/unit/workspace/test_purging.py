@@ -436,3 +436,22 @@ def test_copies_of_a_lock_that_was_not_whole_go(seeded, lock):
     report = purge(seeded, "boss", "4711-0815")
     assert {kept.name, f".{LOCK_NAME}-x1y2z3_4"} <= set(report.removed)
     assert holding(seeded.root, b"4711-0815") == []
+
+
+@together(
+    "words, tag",
+    [('"Kode" 4711', 'mail "Kode" 4711'), ("a\\b/c4711", "on a\\b/c4711"), ("g\xe4 4711", "g\\u00E4 4711")],
+)
+def test_an_entry_whose_tag_spells_it_in_quotes_is_one_that_holds_it(workspace, words, tag):
+    source = f'"{tag}"' if "\\u" in tag else json.dumps(tag, ensure_ascii=False).replace("/", "\\/")
+    spelled = TEXT + f"\n## Door\n[source: {source}, who: [neo, {source}]] Plain one.\n"
+    for name in ("neo", "ann"):
+        workspace.path(name, "user").write_text(spelled, encoding="utf-8")
+    assert purge(workspace, "neo", words).entities == ("neo/user", "ann/user")
+    for name in ("neo", "ann"):
+        assert "Plain one" not in kept(workspace, f"{name}/user")
+    workspace.path("neo", "memory").write_text(spelled, encoding="utf-8")
+    workspace.add("neo", f"Door {words}.", category="talk")
+    assert [each.why for each in purge(workspace, "neo", words).left] == [
+        "neo/memory holds the words too: purge it there"
+    ]

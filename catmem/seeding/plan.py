@@ -93,6 +93,8 @@ class SeedPlan(ChangePlan):
     asked: SeedRequest = field(repr=False)
     profiles: Mapping[str, Profile] = field(repr=False, compare=False)
     warnings: tuple[str, ...] = field(repr=False, compare=False)
+    others: Mapping[str, str] = field(repr=False, compare=False)
+    """By target why another source has to be seeded: what it gave is outdated, and not this source's to take out."""
     parts: Mapping[str, SeedInputs] = field(repr=False, compare=False)
     lock_data: bytes = field(repr=False, compare=False)
     lock: SeedLock = field(repr=False, compare=False)
@@ -107,7 +109,9 @@ class SeedPlan(ChangePlan):
     @property
     def in_sync(self) -> bool:
         """Whether nothing is to do, refused or in conflict, the lock is whole, and a source with entries gives some."""
-        wrong = self.lock.notes or self.refused or self.changes or any(each.conflicts for each in self.files)
+        wrong = (
+            self.lock.notes or self.others or self.refused or self.changes or any(each.conflicts for each in self.files)
+        )
         has_entries = any(each.offered.document.entries for each in self.parts.values())
         return not wrong and (bool(self.files) or not has_entries or self.asked.categories is not None)
 

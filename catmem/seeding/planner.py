@@ -146,13 +146,23 @@ class _Planning:
                 else:
                     files += [] if found is None else [found]
         warnings, none = self._about_files(files), self._about_nothing(offers, gives=bool(files or refused))
+        others = dict(self._about_others())
         return SeedPlan(
             asked=self.asked,
             profiles=self.profiles,
             files=tuple(files),
             refused=tuple(refused),
-            notes=(*self._about_lock(files), *self._about_losses(files), *none, *self._about_slips(offers), *warnings),
+            notes=(
+                *self._about_lock(files),
+                *self._about_losses(files),
+                *none,
+                *self._about_slips(offers),
+                *others.values(),
+                *self._about_sources(),
+                *warnings,
+            ),
             warnings=tuple(warnings),
+            others=others,
             parts=self.parts,
             lock_data=self.lock_data,
             lock=self.lock,
@@ -304,6 +314,27 @@ class _Planning:
             yield f"no entry of {name}/{files} has a category, so none is seeded: catmem sort -p {name}{only}"
         elif not gives:
             yield f"{name} has no entry in a category that its targets read: catmem add -p {name} -c CATEGORY TEXT"
+
+    def _about_sources(self) -> Iterator[str]:
+        """Targets that their profile has seeded from another source, which alone 'seed --all' takes."""
+        for name, profile in self.profiles.items():
+            if profile.seed_from not in {None, self.source.name}:
+                again = f"after a change of {self.source.name} type 'catmem seed {self.source.name} {name}' again"
+                yield f"{name} has seed_from: {profile.seed_from}, so 'catmem seed --all' does not do this; {again}"
+
+    def _about_others(self) -> Iterator[tuple[str, str]]:
+        """What targets still have of another source than their own, and that source has no more."""
+        for entity, parts in self.parts.items():
+            name, own = parts_of(entity).owner, {each.key for each in parts.slice}
+            for record in self.given.get(entity, ()):
+                other = parts_of(record.source).owner
+                if other in {self.source.name, self.profiles[name].seed_from}:
+                    continue
+                texts = [self.workspace.store.peek(each).decode(errors="replace") for each in (entity, record.source)]
+                old = [each for each in record.entries if each.key not in own and each.text in texts[0]]
+                if count := sum(each.text not in texts[1] for each in old):
+                    said = f"{counted(count, 'entry')} of {record.source} in it that {other} has no more"
+                    yield entity, f"{entity} is out of date, with {said}: catmem seed {other} {name}"
 
     def _about_slips(self, offers: Mapping[str, OfferedFile]) -> Iterator[str]:
         """Selectors of targets that match nothing: what was seeded of the category that is meant goes."""

@@ -307,7 +307,8 @@ def _planned_seeds(
         problems = [each.error for each in plan.refused if parts_of(each.name).owner == name]
         found[name] = SeedState(
             source,
-            arriving=sum(each.count(*_ARRIVING) for each in files),
+            arriving=sum(each.count(*_ARRIVING) for each in files)
+            + sum(parts_of(entity).owner == name for entity in plan.others),
             conflicts=sum(len(each.conflicts) for each in files),
             known=any(each.is_known for each in files),
             learned=0 if problems else _learned(workspace, lock, profiles[name], profiles[source]),

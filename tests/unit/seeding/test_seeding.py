@@ -31,7 +31,19 @@ from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.roots import make_root, put_bytes, text_of
 from tests.together import together
-from tests.unit.seeding.seeds import DAY, LOCK_NAME, NEO, TEXT, bodies, everything, locked, seed, seed_root, states
+from tests.unit.seeding.seeds import (
+    DAY,
+    LOCK_NAME,
+    NEO,
+    PROFILES,
+    TEXT,
+    bodies,
+    everything,
+    locked,
+    seed,
+    seed_root,
+    states,
+)
 
 
 def edit(workspace, old, new, entity="boss/user"):
@@ -486,3 +498,25 @@ def test_the_work_of_many_conflicts_grows_with_their_number(tmp_path, monkeypatc
     monkeypatch.setattr(Conflict, "__eq__", lambda one, other: asked.append(1) or equal(one, other))
     assert len(seed(workspace, "neo").files[0].conflicts) == count
     assert len(asked) < 40 * count
+
+
+@pytest.mark.parametrize("switches", [False, True])
+def test_what_another_source_gave_is_out_of_date_until_that_one_is_seeded_again(tmp_path, switches):
+    neo = PROFILES["neo"].replace("boss", "ann") if switches else PROFILES["neo"]
+    workspace = seed_root(tmp_path)
+    seed(workspace)
+    (tmp_path / "profiles" / "neo.yaml").write_text(neo)
+    (note,) = [each for each in seed(workspace, "neo", source="ann").notes if "seed_from" in each] or [""]
+    assert switches or note.endswith("after a change of ann type 'catmem seed ann neo' again")
+    workspace.replace("boss", "Likes tea", "Likes coffee.")
+    settles = ["boss", "neo"] if switches else ["ann", "neo"]
+    for source in ("boss", "ann"):
+        if targets := [name for name in ("neo", "ann") if workspace.profile(name).seed_from == source]:
+            seed(workspace, *targets, source=source)
+    left = workspace.plan_seed("ann" if switches else "boss", ["neo"], as_of=DAY)
+    assert "Likes tea." in bodies(workspace)
+    assert not left.in_sync
+    assert any(each.endswith(f": catmem seed {' '.join(settles)}") for each in left.notes)
+    seed(workspace, "neo", source=settles[0])
+    assert "Likes tea." not in bodies(workspace)
+    assert workspace.plan_seed("ann" if switches else "boss", ["neo"], as_of=DAY).in_sync

@@ -214,11 +214,11 @@ class FileStore(LastingStore):
             journal = folder.journal if folder else None
             if folder is not None:
                 with store_errors(place.path):
-                    published = folder.published() if whole else 0  # before the journal, which others may write
+                    known = folder.last_known() if whole else 0  # before the journal, which others may write
                     if journal is not None:
                         journal.refresh()
                     if whole:
-                        folder.refuse_lost_end(published)
+                        folder.refuse_lost_end(known)
             yield journal
 
     # --- writing ------------------------------------------------------------------------------------------------

@@ -178,7 +178,7 @@ def _with_new_journal(folder: Folder, places: Sequence[Place]) -> list[str]:
     aside = f"damaged-{stamp}-{folder.system.token()[:8]}"
     with opened(folder.system, "journal", folder.side, FOLDER) as descriptor:
         last, highest = last_numbers(SegmentFolder(folder.system, descriptor, folder.path))
-    lost = max(0, folder.published() - last)
+    lost = max(0, folder.last_known() - last)
     if lost:
         # The lost records may be all that a file had.
         highest = {place.name: 0 for place in places if os.path.lexists(place.path)} | highest

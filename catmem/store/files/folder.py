@@ -17,6 +17,7 @@ so that no other folder can be moved under a running write.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -48,6 +49,7 @@ FolderIdentity: TypeAlias = tuple[int, int]
 _PARTS = ("journal", "tmp", "gen")
 _NEXT_JOURNAL = "journal.new"
 _LEFT = "left-"
+_RETIRED = re.compile(r"[0-9]{12}-")
 _FIRST_WAIT, _LONGEST_WAIT = 0.0005, 0.01
 _MARK_SIZE = 20
 PATIENCE = 1.5
@@ -331,30 +333,32 @@ class Folder:
                 self.system.close(descriptor)
         return None if locked else status
 
-    def lost_records(self, published: int | None = None) -> int:
-        """How many records are gone from the journal's end: the mark says that the file of a later one was in place.
+    def lost_records(self, known: int | None = None) -> int:
+        """How many records are gone from the journal's end: something tells that a later one was there.
 
-        Who has no lock gives what the mark said before the journal was read.
+        Who has no lock gives what was ``known`` before the journal was read; see ``last_known``.
         """
         # Those writes were acknowledged; a line cut short behind them is a write that was not.
         last = self.journal.last if self.journal else None
-        return max(0, (self.published() if published is None else published) - (last.sequence if last else 0))
+        return max(0, (self.last_known() if known is None else known) - (last.sequence if last else 0))
+
+    def last_known(self) -> int:
+        """The sequence in the mark; where that says nothing, the highest that a file in ``gen/`` is named by, or 0."""
+        # A record is on the disk before its file comes into place, and that before the one taken out gets such a name.
+        if (said := self.published()) or self.gen < 0:
+            return said
+        return max((int(name[:12]) for name in self.system.names(self.gen) if _RETIRED.match(name)), default=0)
 
     def read_to_write(self) -> None:
         """Read the journal up to its end, and cut off a write that was stopped there; for the holder of the lock."""
         journal = self.writable_journal
         journal.refresh()
         self.refuse_lost_end()
-        if journal.last is None:
-            # What lies there was taken out by a journal that is gone, and this one counts from 1 again.
-            for name in self.system.names(self.gen):
-                if not name.startswith(_LEFT):
-                    self.put_aside(name)
         journal.cut_tail()
 
-    def refuse_lost_end(self, published: int | None = None) -> None:
+    def refuse_lost_end(self, known: int | None = None) -> None:
         """Raise ``DamagedError`` for a journal whose end is lost; see ``lost_records``."""
-        if lost := self.lost_records(published):
+        if lost := self.lost_records(known):
             raise DamagedError(
                 f"{acknowledged(lost)} gone from the end of the journal",
                 path=self.path / SIDECAR / "journal",

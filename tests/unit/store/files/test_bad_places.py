@@ -188,8 +188,16 @@ def flipped(data):
     return data[:-20] + bytes([data[-20] ^ 1]) + data[-19:]
 
 
+def lose(path, how):
+    if how == "emptied":
+        path.write_bytes(b"")
+    elif how == "removed":
+        path.unlink()
+
+
+@pytest.mark.parametrize("mark", ["kept", "removed", "emptied"])
 @pytest.mark.parametrize("hurt", [cut_short, cut_clean, flipped])
-def test_a_journal_that_lost_an_acknowledged_record_takes_no_write_before_a_repair(folder, file, opened, hurt):
+def test_a_journal_that_lost_an_acknowledged_record_takes_no_write_before_a_repair(folder, file, opened, hurt, mark):
     """It is left as it is. The repair moves it aside whole, and goes on from the files behind what was lost."""
     store = opened()
     add(store, LINE)
@@ -197,6 +205,7 @@ def test_a_journal_that_lost_an_acknowledged_record_takes_no_write_before_a_repa
     store.close()
     (segment,) = (folder / ".catmem" / "journal").iterdir()
     segment.write_bytes(hurt(segment.read_bytes()))
+    lose(folder / ".catmem" / "published", mark)
     left, before = segment.read_bytes(), file.read_bytes()
     assert "lost_records" in {fault.code for fault in opened().verify() if fault.damage}
     for _ in range(2):
@@ -217,14 +226,16 @@ def test_a_journal_that_lost_an_acknowledged_record_takes_no_write_before_a_repa
     assert opened().verify() == []
 
 
+@pytest.mark.parametrize("mark", ["kept", "removed", "emptied"])
 @pytest.mark.parametrize("names", ["journal", "journal/*"])
-def test_a_journal_that_is_gone_from_beside_its_mark_is_damage(folder, file, opened, names):
+def test_a_journal_that_is_gone_from_beside_its_mark_or_what_it_took_out_is_damage(folder, file, opened, names, mark):
     store = opened()
     add(store, LINE)
     add(store, LINE)
     store.close()
     for path in list((folder / ".catmem").glob(names)):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
+    lose(folder / ".catmem" / "published", mark)
     before = file.read_bytes()
     for _ in range(2):
         error = refusal(opened())

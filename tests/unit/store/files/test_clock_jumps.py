@@ -62,6 +62,7 @@ def test_what_an_older_journal_took_out_is_not_taken_for_the_newer_ones(store, f
     store.close()
     shutil.rmtree(file.parent / ".catmem" / "journal")
     (file.parent / ".catmem" / "published").unlink()
+    assert store.mend()
     for text in (b"third\n", b"fourth\n", b"fifth\n"):
         add(store, text)
     assert file.read_bytes() == b"all new\nthird\nfourth\nfifth\n"

@@ -29,7 +29,7 @@ from catmem.cli.output import (
 )
 from catmem.clock import read_date
 from catmem.config.json_schema import nearest
-from catmem.errors import CatmemError, EditError, errors_at
+from catmem.errors import CatmemError, EditError, UnreadableError, errors_at
 from catmem.files import read_bounded
 from catmem.jsonable import jsonable
 from catmem.ops.table import (
@@ -210,7 +210,12 @@ def _callback(row: OperationRow) -> Callable[..., None]:
             ctx.exit(stop.status)
         if done.problems and not asked.for_program:
             say("Not everything could be read (see the errors below), so this is about the rest.")
-        show(asked, done)
+        try:
+            show(asked, done)
+        except UnreadableError as error:
+            if getattr(done.value, "changed", False) and not values.get("dry_run"):
+                error.hint = "The write is done, so do not repeat it: only its answer is lost. See where that goes."
+            raise
         say_all(done.notes)
         worst = print_unreadable(done.problems)
         ctx.exit(done.status or worst)

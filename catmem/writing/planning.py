@@ -21,7 +21,7 @@ from catmem.model.layout import is_shared, last_entries, shared_within, spans_of
 from catmem.names import UNCATEGORIZED
 from catmem.staleness.freshness import expired_on
 from catmem.store.judgement import REMEDY
-from catmem.syntax.scan import rescan
+from catmem.syntax.scan import boundary_lines, rescan
 from catmem.syntax.tags import block_size
 from catmem.text import MAX_ENTRY_CHARS, MAX_FILE_BYTES, size_of
 from catmem.workspace.seen_entry import preview, tag_texts
@@ -309,7 +309,10 @@ class _PlanDraft:
             self._remark(entry, f"expired on {day}, and {effect}")
 
     def _remark_words(self, entry: Entry, body: str) -> None:
-        """Say of a text that begins as tags do in a file that it is kept as words, and dates nothing."""
+        """Say of a text with what would be tags or a boundary in a file that it is kept as words."""
+        if boundary_lines(body, self.document.scan.categories):
+            said = "has a line that looks like a boundary (§ or ##), and is kept as words of one entry"
+            self._remark(entry, f"{said}; add each entry by itself, and name its category")
         if block_size(body) or LOOKS_TAGGED.match(body):
             option = "" if self.policy.to_agent else " (--tag KEY=VALUE)"
             self._remark(entry, f"begins like tags, and is kept as words; give tags by name{option}")

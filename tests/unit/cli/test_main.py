@@ -131,6 +131,20 @@ def test_output_that_cannot_be_written_is_an_error_and_no_traceback(demo, argume
     assert b"Exception" not in found.stderr
 
 
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize("sink", ["> /dev/full", ">&-"])
+def test_a_write_whose_answer_cannot_be_printed_says_that_it_is_done(demo, form, sink):
+    fact = f"Ink is {form} {sink}."
+    add = ("add", "-p", "neo", fact, "-c", "communication-style", "--format", form)
+    tried = process(*add, "--dry-run", cwd=demo, status=2, line=f'"$@" {sink}')
+    assert b"The write is done" not in tried.stderr
+    found = process(*add, cwd=demo, status=2, line=f'"$@" {sink}')
+    assert b"The write is done, so do not repeat it" in found.stderr
+    assert fact.encode() in process("list", "-p", "neo", cwd=demo).stdout
+    again = process(*add, cwd=demo, status=2, line=f'"$@" {sink}')
+    assert b"The write is done" not in again.stderr
+
+
 def test_messages_that_nobody_can_read(demo):
     assert process("prompt", "nobody", cwd=demo, status=2, line='"$@" 2>&-').stdout == b""
     process("fmt", cwd=demo, line='"$@" 2>&-')

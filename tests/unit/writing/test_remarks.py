@@ -29,6 +29,10 @@ def workspace(tmp_path):
 NEW_WORDS = "'long answers' has new words, so its verification of 2026-01-02 is gone; verify it if they hold"
 NO_SECOND = "'short answers' is already in talk of neo/user, so no second copy was made; to give it these tags, use replace OLD --tag KEY=VALUE"
 LIKE_TAGS = "begins like tags, and is kept as words; give tags by name"
+LIKE_A_BOUNDARY = (
+    "has a line that looks like a boundary (§ or ##), and is kept as words of one entry; "
+    "add each entry by itself, and name its category"
+)
 TITLED = (
     "the heading at the head of the file ('Deploy on Fridays.') is its title now, and no entry: if it is a fact, add it "
     "without the #"
@@ -72,6 +76,15 @@ NOTED = {
             "[created_date: 2026-01-01]. Rent.",
         )
     },
+    **{
+        f"words like a boundary: {text!r}": (add(text), f"{' '.join(text.split())!r} {LIKE_A_BOUNDARY}")
+        for text in ("§", "one\n§\ntwo", "## Pay\nmore", "one\n## Pay")
+    },
+    "new words like a boundary": (
+        reword("no calls", "no calls\n§\nno mails"),
+        f"'no calls § no mails' {LIKE_A_BOUNDARY}",
+    ),
+    "no boundaries": (add("§ 5\n### Pay\n```\n## code\n```"), None),
     "a link, a label and a word of a tag's name": (add("[source code](x) and [expires soon] Rent."), None),
     "words like tags, of an agent": (add("[mood: good] Rent.", actor="neo"), f"'[mood: good] Rent.' {LIKE_TAGS}"),
     "a category nearly called as one that the agent does not see": (add("more", category="pays", actor="neo"), None),

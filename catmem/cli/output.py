@@ -24,8 +24,8 @@ from catmem.names import is_declared
 from catmem.text import printable, printable_json, text_diff
 
 if TYPE_CHECKING:
+    from catmem.ops.table import Call
     from catmem.store.contract import Fault
-    from catmem.writing.request import How
     from catmem.writing.written import Written
 
 
@@ -182,9 +182,8 @@ TOOK_BACK = "took back a revision"
 """What the line for people says of an undo."""
 
 
-def show_written(written: Written, done: str, how: How) -> None:
+def show_written(written: Written, done: str, call: Call, *, to_agent: bool = False) -> None:
     """One line for people: ``done`` ("added to") with the category, where, revision, size; or a diff for a dry run."""
-    dry_run = bool(how.get("dry_run"))
     say_all(f"warning: {warning}" for warning in written.warnings)
     if written.waiting is not None:
         where = f"{written.entity} as {written.waiting}"
@@ -195,8 +194,8 @@ def show_written(written: Written, done: str, how: How) -> None:
         notes, about_file = _notes(written)
         emit(printable(f"{'; '.join(notes) or 'it says that already'}; nothing written\n"))
         say_all(about_file)
-    elif dry_run:
-        _show_tried_out(written, done, to_agent=how.get("actor") is not None)
+    elif call.dry_run:
+        _show_tried_out(written, done, to_agent=to_agent)
     else:
         _show_done(written, done)
 

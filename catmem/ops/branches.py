@@ -16,7 +16,7 @@ from catmem.model.merge import Conflict, Side
 from catmem.names import is_declared
 from catmem.ops.http_memory import with_head
 from catmem.ops.seen import without_texts
-from catmem.ops.shared import Actor, AllowSecret, Interactive
+from catmem.ops.shared import TRIED, Actor, AllowSecret, Interactive
 from catmem.ops.table import FINDINGS, PROFILE, REFUSED, Call, Http, Option, Outcome, P, UsageError, operation
 from catmem.syntax.scan import unclosed_spans
 from catmem.text import MAX_FILE_BYTES, printable
@@ -87,6 +87,7 @@ def _winners(named: str) -> str | list[str]:
         "Merged",
     ),
     records=True,
+    writes=TRIED,
     apart={"interactive": "precedence drop every form", "drop": "precedence every", "numbers": "every"},
 )
 def merge(
@@ -128,7 +129,6 @@ def merge(
     numbers: Annotated[list[int] | None, Option("Of a copy, bring over this entry; repeatable.", "--entry")] = None,
     allow_secret: AllowSecret = False,
     actor: Actor = None,
-    dry_run: Annotated[bool, P("Write nothing; show what would change.")] = False,
 ) -> Outcome:
     """Merge the branches of ENTITY, or those that are named, into its file, as one revision.
 
@@ -145,7 +145,7 @@ def merge(
     may change the file.
     """
     if entity is not None and "." in entity and call.interface == "command":
-        return _reconciled(call, entity, numbers or (), everything=every, dry_run=dry_run)
+        return _reconciled(call, entity, numbers or (), everything=every)
     if numbers:
         raise UsageError("--entry is for a recovery copy.")
     if every == (entity is not None):
@@ -157,11 +157,11 @@ def merge(
     if interactive:
         chosen = call.dialogue("merge")(root.config, {"actor": actor, "allow_secret": allow_secret})
     if entity is None:
-        everything = root.merge_all(precedence=chosen, actor=actor, dry_run=dry_run)
+        everything = root.merge_all(precedence=chosen, actor=actor, dry_run=call.dry_run)
         problems = everything.unreadable
         status = max([REFUSED if everything.left else 0, *(each.exit_status for each in problems)])
         return Outcome(everything, problems=problems, status=status)
-    how: dict[str, Any] = {"precedence": chosen, "drop": drop, "actor": actor, "dry_run": dry_run}
+    how: dict[str, Any] = {"precedence": chosen, "drop": drop, "actor": actor, "dry_run": call.dry_run}
     try:
         with with_head(call, {"entity_id": entity}):
             # The dialogue has asked about each secret.
@@ -183,36 +183,32 @@ class Reconciled:
     found: Reconciliation
     written: Written | None
     accepts: bool
-    dry_run: bool
-
-    def __json__(self) -> dict[str, Any]:
-        found = self.found
-        return {
-            "entity": found.entity,
-            "copy": str(found.copy),
-            "entries": found.differences,
-            "over_limit": [{"id": each.id, "category": each.category, "size": len(each.raw)} for each in found.over],
-            "accepted": self.accepts and not self.dry_run,
-            "written": self.written,
-            "dry_run": self.dry_run,
-        }
 
 
-def _reconciled(call: Call, copy: str, numbers: Sequence[int], *, everything: bool, dry_run: bool) -> Outcome:
+def _reconciled(call: Call, copy: str, numbers: Sequence[int], *, everything: bool) -> Outcome:
     """Bring over what the file of a recovery copy lacks of it."""
-    if dry_run and not (everything or numbers):
+    if call.dry_run and not (everything or numbers):
         raise UsageError("--dry-run needs --all or --entry: without a choice nothing is written.")
     others = call.given - {"entity", "numbers", "every", "dry_run"}
     if others:
         raise UsageError("Recovery copies are brought over one at a time, with --all, --entry and --dry-run alone.")
     found = hold_against(call.root, copy)
     chosen = found.differences if everything else _numbered(found, numbers or ())
-    written = found.write_chosen(call.root, chosen, dry_run=dry_run) if chosen else None
+    written = found.write_chosen(call.root, chosen, dry_run=call.dry_run) if chosen else None
     accepts = everything and bool(found.over)
-    if accepts and not dry_run:
+    if accepts and not call.dry_run:
         found.accept(call.root)
     to_do = (written is None and found.differences) or (found.over and not accepts)
-    return Outcome(Reconciled(found, written, accepts, dry_run), status=FINDINGS if to_do else 0)
+    said = {
+        "entity": found.entity,
+        "copy": str(found.copy),
+        "entries": found.differences,
+        "over_limit": [{"id": each.id, "category": each.category, "size": len(each.raw)} for each in found.over],
+        "accepted": accepts and not call.dry_run,
+        "written": written,
+        "dry_run": call.dry_run,
+    }
+    return Outcome(Reconciled(found, written, accepts), said, status=FINDINGS if to_do else 0)
 
 
 def _numbered(found: Reconciliation, numbers: Sequence[int]) -> list[Difference]:

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import date
-from typing import Annotated, Any, Unpack
+from typing import Annotated, Any
 
 from catmem.errors import CatmemError, EditError, NoMatchError
-from catmem.ops.shared import Actor, AddTarget, AllowSecret, FoundTarget, NarrowCategory, Owner, WriteOptions
+from catmem.ops.shared import ADDED, CHANGED, WORDED, NarrowCategory
 from catmem.ops.table import Call, Option, Outcome, P, Tool, UsageError, operation
 from catmem.workspace.profile_memory import read_memory
 from catmem.writing.request import Operation, Request, asked_by, is_digest, placed_expected
@@ -16,31 +16,25 @@ _OLD = Annotated[str, P(argument=True, metavar="OLD", stdin=True, called="old_te
 _TAGS = {"additionalProperties": {"type": ["string", "array", "null"], "items": {"type": "string"}}}
 
 
-def write(
-    call: Call,
-    profile: str,
-    operations: Sequence[Operation],
-    target: str | None,
-    **how: Any,  # noqa: ANN401 - see WriteOptions
-) -> Outcome:
+def write(call: Call, *asked: Operation) -> Outcome:
     """Make changes as one revision: as the command line says, or as a model in its conversation."""
     from catmem.writing.drift_guard import shown_rows
     from catmem.writing.write import write_operations
 
-    session = call.session
+    how, session = call.how, call.session
+    profile, operations = how.pop("profile"), asked
     if session is not None:
-        operations, how["expected"] = placed_expected(operations, how.get("expected"))
+        operations, how["expected"] = placed_expected(operations, how["expected"])
         call.values["expected"] = how["expected"]
-        target = _found(call, operations, target, how["expected"])
+        how["target"] = _found(call, operations, how["target"], how["expected"])
         how |= {"session": session, "proposes": session.proposes}
     try:
-        written = write_operations(call.root, profile, operations, target=target, **how)
+        written = write_operations(call.root, profile, operations, **how)
     except NoMatchError as error:
         if call.actor is None:
             error.hint = _meant(call, profile, operations) or error.hint
         raise
-    more = {"dry_run": how.get("dry_run") or False} if session is None else {}
-    return Outcome(written, more=more, shows=shown_rows)
+    return Outcome(written, shows=shown_rows)
 
 
 def _meant(call: Call, profile: str, operations: Sequence[Operation]) -> str:
@@ -74,22 +68,15 @@ def _found(call: Call, operations: Sequence[Operation], target: str | None, expe
     return target or "user"
 
 
-@operation("operations")
-def several(
-    call: Call,
-    *,
-    operations: Annotated[list[Any], P(brief="Several changes, all or none.")],
-    profile: Owner,
-    actor: Actor = None,
-    target: FoundTarget = None,
-    **how: Unpack[WriteOptions],
-) -> Outcome:
+@operation("operations", writes=CHANGED)
+def several(call: Call, *, operations: Annotated[list[Any], P(brief="Several changes, all or none.")]) -> Outcome:
     """Make several changes as one revision."""
-    return write(call, profile, operations, target, actor=actor, **how)
+    return write(call, *operations)
 
 
 @operation(
     "add",
+    writes=ADDED,
     examples=(
         "catmem add -p trinity -c workflow-rules-finance 'Vendor is Acme Ltd.'",
         "catmem add -p trinity -c workflow-rules-finance --tag expires=2026-12-31 'Travel goes to cost centre 410.'",
@@ -107,9 +94,6 @@ def add(
     call: Call,
     *,
     content: Annotated[str, P(argument=True, metavar="TEXT", stdin=True, brief="The fact, in a sentence or two.")],
-    profile: Owner,
-    actor: Actor = None,
-    target: AddTarget = None,
     category: Annotated[
         str | None,
         P(
@@ -123,8 +107,6 @@ def add(
         P("A tag; KEY=[a, b] for a list. Repeatable.", tags=True, form=_TAGS, brief="By name: {given_tags}."),
     ] = None,
     as_of: Annotated[date | None, Option("The day for its tag created, YYYY-MM-DD. By default today.")] = None,
-    allow_secret: AllowSecret = False,
-    **how: Unpack[WriteOptions],
 ) -> Outcome:
     """Add an entry with the words of TEXT, which may be - for stdin.
 
@@ -132,12 +114,12 @@ def add(
     """
     if call.interface == "command" and None in (tags or {}).values():
         raise UsageError("--tag KEY= without a value takes a tag away, and a new entry has none yet.")
-    operation = Operation("add", content=content, category=category, tags=tags, as_of=as_of)
-    return write(call, profile, [operation], target, actor=actor, allow_secret=allow_secret, **how)
+    return write(call, Operation("add", content=content, category=category, tags=tags, as_of=as_of))
 
 
 @operation(
     "replace",
+    writes=WORDED,
     examples=(
         "catmem replace -p trinity 'Vendor is Acme' 'Vendor is Zenith Ltd.'",
         "catmem replace -p trinity 'Vendor is' --tag domain=finance --tag owner=",
@@ -151,9 +133,6 @@ def replace(
     new: Annotated[
         str | None, P(argument=True, stdin=True, called="content", brief="The new text; without it only tags change.")
     ] = None,
-    profile: Owner,
-    actor: Actor = None,
-    target: FoundTarget = None,
     category: NarrowCategory = None,
     tags: Annotated[
         dict[str, Any] | None,
@@ -171,8 +150,6 @@ def replace(
             brief="After semantic_collision: write it.",
         ),
     ] = False,
-    allow_secret: AllowSecret = False,
-    **how: Unpack[WriteOptions],
 ) -> Outcome:
     """Give the entry that holds OLD the words of NEW. Its tags stay, but for verified_date: new words are not verified.
 
@@ -182,35 +159,26 @@ def replace(
     """
     if new is None and tags is None:
         raise UsageError("Give the new words, or tags with --tag, or both.")
-    operation = Operation("replace", new, old, category, tags=tags, confirm=confirm or None)
-    return write(call, profile, [operation], target, actor=actor, allow_secret=allow_secret, **how)
+    return write(call, Operation("replace", new, old, category, tags=tags, confirm=confirm or None))
 
 
 @operation(
     "remove",
+    writes=CHANGED,
     examples=("catmem remove -p trinity 'Book travel to cost centre'",),
     tool=Tool("Remove from memory", "Remove one entry that is wrong or of no use.", writes=True, destroys=True),
 )
-def remove(
-    call: Call,
-    *,
-    old: _OLD,
-    profile: Owner,
-    actor: Actor = None,
-    target: FoundTarget = None,
-    category: NarrowCategory = None,
-    **how: Unpack[WriteOptions],
-) -> Outcome:
+def remove(call: Call, *, old: _OLD, category: NarrowCategory = None) -> Outcome:
     """Remove the entry that holds OLD: a piece of its text that no other entry holds, its id, or - for stdin.
 
     It stays in the history, and 'catmem restore' brings it back. To erase a text for good, use 'catmem purge'.
     """
-    operation = Operation("remove", old_text=old, category=category)
-    return write(call, profile, [operation], target, actor=actor, **how)
+    return write(call, Operation("remove", old_text=old, category=category))
 
 
 @operation(
     "move",
+    writes=CHANGED,
     examples=("catmem move -p trinity 'Silence is not approval' -c workflow-rules-finance",),
     tool=Tool(
         "Move in memory",
@@ -224,23 +192,19 @@ def move(
     call: Call,
     *,
     old: _OLD,
-    profile: Owner,
-    actor: Actor = None,
-    target: FoundTarget = None,
     category: Annotated[str, P("Where it goes.", brief="Where it goes.")],
     source: Annotated[str | None, Option("Look for the entry in this category only.", metavar="SLUG")] = None,
-    **how: Unpack[WriteOptions],
 ) -> Outcome:
     """Put the entry that holds OLD into another category of the same file, with its tags.
 
     OLD is a piece of its text that no other entry holds, its id, or - for stdin.
     """
-    operation = Operation("move", old_text=old, category=source, to_category=category)
-    return write(call, profile, [operation], target, actor=actor, **how)
+    return write(call, Operation("move", old_text=old, category=source, to_category=category))
 
 
 @operation(
     "verify",
+    writes=WORDED,
     examples=(
         "catmem verify -p trinity 'Vendor is Acme'",
         "catmem verify -p neo --as-of 2026-11-02 uv",
@@ -258,9 +222,6 @@ def verify(
     call: Call,
     *,
     old: _OLD,
-    profile: Owner,
-    actor: Actor = None,
-    target: FoundTarget = None,
     category: NarrowCategory = None,
     as_of: Annotated[
         date | None,
@@ -276,12 +237,9 @@ def verify(
             brief="The source you checked.",
         ),
     ] = None,
-    allow_secret: AllowSecret = False,
-    **how: Unpack[WriteOptions],
 ) -> Outcome:
     """Say that a fact still holds: the entry with OLD gets the day as its verified_date.
 
     OLD is a piece of its text that no other entry holds, its id, or - for stdin.
     """
-    operation = Operation("verify", old_text=old, category=category, as_of=as_of, evidence=evidence)
-    return write(call, profile, [operation], target, actor=actor, allow_secret=allow_secret, **how)
+    return write(call, Operation("verify", old_text=old, category=category, as_of=as_of, evidence=evidence))

@@ -15,7 +15,7 @@ from catmem.errors import CatmemError, ConfigError
 from catmem.files import shown_path
 from catmem.jsonable import jsonable
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED, parts_of
-from catmem.ops.shared import DryRun, OneFile
+from catmem.ops.shared import TRIED, OneFile
 from catmem.ops.table import STREAMED, WRONG, Call, Outcome, P, UsageError, operation
 from catmem.registry import at, registry
 from catmem.resources import profile_texts
@@ -70,6 +70,7 @@ class Init:
         "catmem init --from-hermes",
     ),
     rooted=False,
+    writes=TRIED,
     apart={"from_hermes": "example profiles start with_git", "example": "profiles start", "with_git": "dry_run"},
 )
 def init(
@@ -104,7 +105,6 @@ def init(
             "profile for each of its own. Its files stay as they are."
         ),
     ] = False,
-    dry_run: DryRun = False,
 ) -> Outcome:
     """Make DIR (by default this folder) a root: a catmem.yaml, profiles, a first USER.md and a .gitignore.
 
@@ -122,17 +122,17 @@ def init(
     other = None
     folder = Path(named or ".")
     if not (example or start or from_hermes or os.path.lexists(folder / "catmem.yaml")):
-        if not (profiles or with_git or dry_run or call.for_program) and sys.stdin.isatty():
+        if not (profiles or with_git or call.dry_run or call.for_program) and sys.stdin.isatty():
             start, profiles, from_hermes, other = call.dialogue("init")(folder)
         else:
             _refuse_flat(folder)
     skipped: Mapping[str, CatmemError] = {}
     git = None
     if from_hermes:
-        made, skipped = _over_hermes(named, dry_run=dry_run)
+        made, skipped = _over_hermes(call, named)
     else:
-        made, git = _made(folder, example=example, profiles=profiles, start=start, with_git=with_git, dry_run=dry_run)
-    is_made = bool(made.written) and not dry_run
+        made, git = _made(call, folder, profiles, start)
+    is_made = bool(made.written) and not call.dry_run
     uncategorized = _uncategorized(made) if is_made and not example else {}
     steps: Sequence[str] = ()
     if is_made and from_hermes:
@@ -142,8 +142,8 @@ def init(
     for note in made.notes:
         call.tell(f"note: {note}")
     done = Init(made, git, uncategorized, steps, from_hermes, skipped)
-    more = ({"dry_run": True} if dry_run else {}) | ({"skipped": list(skipped)} if from_hermes else {})
-    return Outcome(done, more=more, status=WRONG if skipped else 0)
+    more = ({"dry_run": True} if call.dry_run else {}) | ({"skipped": list(skipped)} if from_hermes else {})
+    return Outcome(done, {**jsonable(done), **more}, status=WRONG if skipped else 0)
 
 
 def _refuse_flat(folder: Path) -> None:
@@ -157,17 +157,18 @@ def _refuse_flat(folder: Path) -> None:
         )
 
 
-def _made(
-    folder: Path, *, example: bool, profiles: Sequence[str], start: Sequence[str], with_git: bool, dry_run: bool
-) -> tuple[NewRoot, GitSetup | None]:
+def _made(call: Call, folder: Path, profiles: Sequence[str], start: Sequence[str]) -> tuple[NewRoot, GitSetup | None]:
+    example, with_git = call.values["example"], call.values["with_git"]
     if with_git:
         find_repository(folder)  # before anything is written
     is_root = os.path.lexists(folder / "catmem.yaml")
     git_alone = with_git and is_root and not (example or profiles or start)
     made = NewRoot(folder)
     if not git_alone:
-        made = make_root(folder, example=example, profiles=profiles, start=start, dry_run=dry_run)
-    if start and not dry_run:  # with a history from the first day, what another program writes later is known as such
+        made = make_root(folder, example=example, profiles=profiles, start=start, dry_run=call.dry_run)
+    if (
+        start and not call.dry_run
+    ):  # with a history from the first day, what another program writes later is known as such
         workspace = Workspace.open(made.root, search=False)
         for target, name in FILE_NAMES.items():
             copy = f"homes/orchestrator/{name}"
@@ -180,11 +181,11 @@ def _made(
     return made, set_up_git(folder) if with_git else None
 
 
-def _over_hermes(named: str | None, *, dry_run: bool) -> tuple[NewRoot, Mapping[str, CatmemError]]:
+def _over_hermes(call: Call, named: str | None) -> tuple[NewRoot, Mapping[str, CatmemError]]:
     place = registry().roots.get("hermes")
     if place is None:
         raise ConfigError("no plugin makes a root over Hermes Agent", code="no_plugin", hint="Run: catmem doctor")
-    made: tuple[NewRoot, Mapping[str, CatmemError]] = at(place)(named, dry_run=dry_run)
+    made: tuple[NewRoot, Mapping[str, CatmemError]] = at(place)(named, dry_run=call.dry_run)
     return made
 
 
@@ -272,6 +273,7 @@ def fmt(
         "catmem migrate --declare homes/neo/USER.md",
     ),
     opens="read",
+    writes=TRIED,
 )
 def migrate(
     call: Call,
@@ -285,7 +287,6 @@ def migrate(
             "--declare",
         ),
     ] = False,
-    dry_run: DryRun = False,
 ) -> Outcome:
     """Turn labels in the text of entries, such as [COMM] or [project:x], into sections and tags.
 
@@ -298,16 +299,16 @@ def migrate(
     workspace = call.root
     declared: Sequence[Proposed] = ()
     if declares:
-        workspace, declared = _declared(call, files, dry_run=dry_run)
+        workspace, declared = _declared(call, files)
     plan = _planned(workspace, files)
-    if not dry_run:
+    if not call.dry_run:
         with closing(workspace.store):
             plan = apply(plan, partial(write_migrated, workspace))
     found = [each.about for each in plan.files]
     left = propose(found, workspace.config.taxonomy, named_categories(workspace))
     call.show(plan)
     call.show(left)
-    said = {**jsonable(plan), "dry_run": dry_run, "declared": declared, "proposed": left}
+    said = {**jsonable(plan), "dry_run": call.dry_run, "declared": declared, "proposed": left}
     return Outcome(None, said, plan.errors)
 
 
@@ -316,7 +317,7 @@ def _planned(workspace: Workspace, files: Sequence[str]) -> ChangePlan:
     return plan_files(memory_files(workspace, files), partial(plan_migrated, workspace))
 
 
-def _declared(call: Call, files: Sequence[str], *, dry_run: bool) -> tuple[Workspace, Sequence[Proposed]]:
+def _declared(call: Call, files: Sequence[str]) -> tuple[Workspace, Sequence[Proposed]]:
     """Declare what labels name, and the workspace as it is then; what is wrong with files is said when they migrate."""
     workspace = call.root
     plans = [each.about for each in _planned(workspace, files).files]
@@ -326,7 +327,7 @@ def _declared(call: Call, files: Sequence[str], *, dry_run: bool) -> tuple[Works
         call.tell("no label is without a category: nothing to declare")
         return workspace, ()
     declaration = plan_declaration(workspace.config, proposed)
-    if not dry_run and declaration.new != declaration.old:
+    if not call.dry_run and declaration.new != declaration.old:
         declare(declaration)
     call.show(declaration)
     return type(workspace)(declaration.config), proposed

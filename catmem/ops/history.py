@@ -14,7 +14,7 @@ from catmem.errors import NoMatchError, UnreadableError
 from catmem.files import read_bounded, real_path
 from catmem.jsonable import jsonable
 from catmem.names import TARGETS, parts_of
-from catmem.ops.shared import Actor, DryRun, EntityArgument, Expected
+from catmem.ops.shared import RESTORED, EntityArgument
 from catmem.ops.table import DAMAGE, STREAMED, Call, Http, Option, Outcome, P, operation
 from catmem.store.contract import Revision, Store
 from catmem.text import MAX_FILE_BYTES
@@ -23,7 +23,7 @@ from catmem.workspace.change_feed import all_entities, changes_since
 from catmem.workspace.history import entity_for, words_of
 from catmem.workspace.stores import store_of_file
 from catmem.workspace.workspace import Workspace
-from catmem.writing.request import Asking
+from catmem.writing.written import Written
 
 _NOTHING = "0"
 """The revision of a file that was never written."""
@@ -33,7 +33,6 @@ _GIT_LIMIT = 1 << 29
 """Bytes; git itself takes a file that is larger for binary."""
 SUFFIX = ".md"
 """What the path of a file ends in; no name of a profile or of an entity does."""
-_AnyEntity = Annotated[str | None, P(argument=True)]
 
 
 # --- which file ------------------------------------------------------------------------------------------------------
@@ -52,12 +51,14 @@ class HistoryFile(NamedTuple):
     store: Store
 
 
-def found_file(call: Call, name: str, actor: str | None = None) -> HistoryFile:
+def found_file(call: Call, name: str) -> HistoryFile:
     """The workspace, the entity and the store that an argument means: an entity of the root, or the path of a file."""
     path = Path(name)
     if path.suffix != SUFFIX:
         workspace = call.open("store")
-        return HistoryFile(workspace, name if actor else history.entity_of(workspace, name), workspace.store)
+        # Which entities there are, is not for all: of a profile that acts it is decided where it is written.
+        acts = call.values.get("actor") is not None
+        return HistoryFile(workspace, name if acts else history.entity_of(workspace, name), workspace.store)
     from catmem.workspace.change_plan import has_journal
     from catmem.workspace.formatting import entity_at
 
@@ -290,30 +291,25 @@ def _latest(store: Store, entity: str) -> tuple[str, str | None]:
     return (newest.parents[0] if newest.parents else _NOTHING), newest.revision
 
 
-@operation("restore", examples=("catmem restore trinity/user 7 --dry-run", "catmem restore trinity/user 7"))
-def restore(
-    call: Call,
-    *,
-    entity: EntityArgument,
-    revision: Annotated[str, P(argument=True)],
-    actor: Actor = None,
-    expected: Expected = None,
-    dry_run: DryRun = False,
-) -> Outcome:
+@operation(
+    "restore",
+    writes=RESTORED,
+    examples=("catmem restore trinity/user 7 --dry-run", "catmem restore trinity/user 7"),
+)
+def restore(call: Call, *, entity: EntityArgument, revision: Annotated[str, P(argument=True)]) -> Written:
     """Write ENTITY as it was at REVISION ('catmem log' lists them). What is there now stays in the history.
 
     ENTITY is PROFILE/user or PROFILE/memory, or the path of a .md file; PROFILE alone means PROFILE/user.
     """
-    workspace, entity, store = found_file(call, entity, actor)
+    workspace, entity, store = found_file(call, entity)
     own = None if store is workspace.store else store
-    how: Asking = {"expected": expected, "dry_run": dry_run, "actor": actor}
-    return Outcome(history.restore(workspace, entity, revision, store=own, **how), more={"dry_run": dry_run})
+    return history.restore(workspace, entity, revision, store=own, **call.how)
 
 
-@operation("undo", examples=("catmem undo", "catmem undo trinity/memory", "catmem undo trinity --expected 7"))
-def undo(
-    call: Call, *, entity: _AnyEntity = None, actor: Actor = None, expected: Expected = None, dry_run: DryRun = False
-) -> Outcome:
+@operation(
+    "undo", writes=RESTORED, examples=("catmem undo", "catmem undo trinity/memory", "catmem undo trinity --expected 7")
+)
+def undo(call: Call, *, entity: Annotated[str | None, P(argument=True)] = None) -> Written:
     """Take back the newest revision of ENTITY: the text before it becomes a new revision.
 
     Without ENTITY it takes back what you wrote last, also the approval of a proposal. A second undo goes further back.
@@ -325,10 +321,9 @@ def undo(
     if entity is None:
         workspace, store = call.root, None
     else:
-        workspace, entity, found = found_file(call, entity, actor)
+        workspace, entity, found = found_file(call, entity)
         store = None if found is workspace.store else found
-    how: Asking = {"expected": expected, "dry_run": dry_run, "actor": actor}
-    return Outcome(history.undo(workspace, entity, store=store, **how), more={"dry_run": dry_run})
+    return history.undo(workspace, entity, store=store, **call.how)
 
 
 # --- as it happens ---------------------------------------------------------------------------------------------------

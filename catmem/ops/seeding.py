@@ -15,8 +15,8 @@ from catmem.names import TARGETS, Target
 from catmem.ops.shared import (
     CATEGORY,
     EITHER,
+    TRIED,
     Actor,
-    DryRun,
     ExternalChange,
     Interactive,
     OneFile,
@@ -191,7 +191,7 @@ def _of_agent(call: Call, asked: SeedRequest) -> Outcome:
             said = f"{call.actor} may not seed that"
             raise ForbiddenError(said, hint="A profile of tier 1 seeds from its own files.")
     plan = plan_seed(call.root, asked)
-    done = plan if call.values["dry_run"] else call.root.apply_seed(plan)
+    done = plan if call.dry_run else call.root.apply_seed(plan)
     if call.actor is None:
         failed = {"code": done.errors[0].code, "message": "some files were not seeded"} if done.errors else {}
         return Outcome({**jsonable(done), **failed}, conflict=bool(done.errors))
@@ -296,7 +296,7 @@ class Promotions:
     """What became of each; what a person rejected before is no failure."""
 
     each: "Sequence[Promoted]"
-    dry_run: bool
+    tries: bool
 
     @property
     def failed(self) -> Sequence[CatmemError]:
@@ -312,6 +312,7 @@ class Promotions:
         "catmem promote -p neo 'Releases are cut' --to orchestrator --propose --reason 'All of them need it.'",
         "catmem promote --all",
     ),
+    writes=TRIED,
     apart={"all_learned": "entry"},
     needs={"to": "entry"},
 )
@@ -335,7 +336,6 @@ def promote(
             "--all",
         ),
     ] = False,
-    dry_run: DryRun = False,
 ) -> Outcome:
     """Bring what a specialist added or reworded to the profile that it is seeded from.
 
@@ -357,24 +357,24 @@ def promote(
             if categories:
                 raise UnknownNameError(f"no category fits {selector}", code="unknown_category", hint=hint)
             call.tell(f"no category fits {selector}, which approval.promote in catmem.yaml names. {hint}")
-        dry_run = dry_run or not all_learned
-        external = _external(call, promoted_between(workspace, profile)[0], dry_run=dry_run)
-        learned, wrong = promote_learned(workspace, profile, categories=categories, dry_run=dry_run)
-        done = Promotions(learned, dry_run)
+        tries = call.dry_run or not all_learned
+        external = _external(call, promoted_between(workspace, profile)[0], tries=tries)
+        learned, wrong = promote_learned(workspace, profile, categories=categories, dry_run=tries)
+        done = Promotions(learned, tries)
         status = max((error.exit_status for error in done.failed), default=0) if all_learned and not wrong else 0
-        said = {"promoted": done.each, "external": external, "dry_run": dry_run, "unreadable": wrong}
+        said = {"promoted": done.each, "external": external, "dry_run": tries, "unreadable": wrong}
         return Outcome(done, said, problems=wrong, status=status)
     if profile is None:
         raise UsageError("Say whose entry it is: -p NAME ENTRY.")
     if len(categories) > 1:
         raise UsageError("With an ENTRY, -c names its one category.")
-    external = _external(call, promoted_between(workspace, profile, to)[0], dry_run=dry_run)
-    how: How = {"target": target, "reason": reason, "proposes": propose, "dry_run": dry_run}
+    external = _external(call, promoted_between(workspace, profile, to)[0], tries=call.dry_run)
+    how: How = {"target": target, "reason": reason, "proposes": propose, "dry_run": call.dry_run}
     written = promoted(workspace, profile, entry, to, category=next(iter(categories), None), **how).written
-    return Outcome(written, more={"external": external, "dry_run": dry_run} if written else {})
+    return Outcome(written, more={"external": external})
 
 
-def _external(call: Call, sides: Iterable[tuple[Profile, Profile]], *, dry_run: bool) -> list[ExternalChange]:
+def _external(call: Call, sides: Iterable[tuple[Profile, Profile]], *, tries: bool) -> list[ExternalChange]:
     """Take what another program changed in the files of both sides into the history, and show it."""
     store, found = call.root.store, []
     for entity in dict.fromkeys(f"{each.name}/{target}" for pair in sides for each in pair for target in TARGETS):
@@ -382,7 +382,7 @@ def _external(call: Call, sides: Iterable[tuple[Profile, Profile]], *, dry_run: 
         if head is None or head.digest == now.digest:
             continue
         changed = difference(call.root, entity, store.read(entity, head.revision).data, now.data)
-        stays = dry_run or now.data.decode(errors="ignore").encode() != now.data  # what is no text stays for fsck
+        stays = tries or now.data.decode(errors="ignore").encode() != now.data  # what is no text stays for fsck
         found.append(ExternalChange(entity, None if stays else adopt(call.root, entity), changed))
         call.show(found[-1])
     return found

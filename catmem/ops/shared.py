@@ -2,7 +2,7 @@
 
 from datetime import date
 from functools import partial
-from typing import Annotated, Literal, NamedTuple, TypedDict
+from typing import Annotated, Literal, NamedTuple
 
 from catmem.names import Target, parts_of, slugify
 from catmem.ops.table import NO_COMMAND, NO_TOOL, Call, Option, P
@@ -38,7 +38,7 @@ _PLACE = "USER.md or MEMORY.md. By default that of the entry, or of the category
 FoundTarget = Annotated[Target | None, P(_PLACE, brief="Default: both.")]
 AddTarget = Annotated[Target | None, P(_PLACE, brief="user: facts on the user; memory: notes. Default: by category.")]
 NarrowCategory = Annotated[str | None, P("Look for the entry in this category only.", brief="Only this one.")]
-DryRun = Annotated[bool, Option("Write nothing; show what would change.")]
+DryRun = Annotated[bool, P("Write nothing; show what would change.", at=NO_TOOL)]
 Interactive = Annotated[bool, Option("Show each conflict, and ask.")]
 AllowSecret = Annotated[
     bool,
@@ -71,29 +71,35 @@ class ExternalChange(NamedTuple):
     diff: str
 
 
-class WriteOptions(TypedDict, total=False):
-    """How a write is made; see ``catmem.writing.request.How``."""
-
-    expected: Expected
-    on_drift: Annotated[
+TRIED = {"dry_run": DryRun}
+RESTORED = {"actor": Actor, "expected": Expected, **TRIED}
+_WHOSE = {"profile": Owner, "actor": Actor, "target": FoundTarget}
+_HOW = {
+    "expected": Expected,
+    "on_drift": Annotated[
         Literal["adopt", "refuse", "merge"] | None,
         Option(
             "If another program changed the file: go on unless it concerns this entry (adopt), refuse once (refuse), "
             "or change the text of now even if --expected is older (merge). By default what catmem.yaml says, else "
             "adopt."
         ),
-    ]
-    on_stale: Annotated[
+    ],
+    "on_stale": Annotated[
         Literal["refuse", "branch"] | None,
         Option(
             "If --expected is older than the file: write nothing (refuse), or keep the change as a branch (branch). By "
             "default what catmem.yaml says, else refuse."
         ),
-    ]
-    op_id: Annotated[str | None, P(brief="Same for a repeat.", at=NO_COMMAND)]
-    reason: ReasonOption
-    proposes: Annotated[bool, Option("Make it a proposal, which waits for a person.", "--propose")]
-    dry_run: DryRun
+    ],
+    "op_id": Annotated[str | None, P(brief="Same for a repeat.", at=NO_COMMAND)],
+    "reason": ReasonOption,
+    "proposes": Annotated[bool, Option("Make it a proposal, which waits for a person.", "--propose")],
+    **TRIED,
+}
+CHANGED = _WHOSE | _HOW
+WORDED = _WHOSE | {"allow_secret": AllowSecret} | _HOW
+ADDED = WORDED | {"target": AddTarget}
+"""The parameters of a write to entries, and of one with new words; see ``catmem.writing.request.How``."""
 
 
 def refuse_undeclared(call: Call, category: str | None) -> None:

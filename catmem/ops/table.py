@@ -45,6 +45,9 @@ ENTITY: Schema = {
     "maxLength": 100,
     "pattern": "^([a-z0-9][a-z0-9_-]{0,63}(/(user|memory))?|[a-z0-9][a-z0-9_-]*(:[a-z0-9][a-z0-9_-]*)+)$",
 }
+_WHOSE = ("profile", "actor", "target")
+_UNSAID = {bool: False, str: REQUIRED}
+"""What a parameter of a write is, where nothing is said; others are ``None``."""
 _SAYS_WHOSE = frozenset({"profile", "profiles", "entity", "entities", "entity_id", "owner", "source"})
 
 
@@ -224,6 +227,8 @@ class OperationRow(NamedTuple):
     """Parameters, and the names of those that each does not go with; also ``form`` (--format json) and ``root``."""
     needs: Mapping[str, str] = _NONE
     """Parameters, and the names of those of which each needs one beside it."""
+    writes: Mapping[str, Any] = _NONE
+    """What ``catmem.ops.shared`` says of parameters of a write, which ``run`` is not given: ``Call.how`` has them."""
 
     @property
     def command(self) -> bool:
@@ -369,6 +374,16 @@ class Call:
         return self._root
 
     @property
+    def how(self) -> dict[str, Any]:
+        """How the caller wants it written: what is said of each of ``writes``."""
+        return {name: self.values[name] for name in self.operation.writes}
+
+    @property
+    def dry_run(self) -> bool:
+        """Whether nothing is to be written."""
+        return bool(self.values.get("dry_run"))
+
+    @property
     def profile(self) -> Profile | None:
         """The profile that calls; ``None`` for a person."""
         return None if self.actor is None else self.root.profile(self.actor)
@@ -420,7 +435,7 @@ def operation(name: str, **row: Any) -> Callable[[Callable[..., Any]], Callable[
     def add(run: Callable[..., Any]) -> Callable[..., Any]:
         if name in OPERATIONS or (name.partition(" ")[0] in COMMANDS and not run.__module__.startswith(_OWN)):
             raise TypeError(f"{_place(run)}: there is an operation {name!r} already")
-        made = OperationRow(name, run, _parameters(name, run), **row)
+        made = OperationRow(name, run, _parameters(name, run, row.get("writes", _NONE)), **row)
         _refuse_unreadable(made)
         OPERATIONS[name] = made
         return run
@@ -428,14 +443,16 @@ def operation(name: str, **row: Any) -> Callable[[Callable[..., Any]], Callable[
     return add
 
 
-def _parameters(name: str, run: Callable[..., Any]) -> dict[str, Parameter]:
+def _parameters(name: str, run: Callable[..., Any], writes: Mapping[str, Any]) -> dict[str, Parameter]:
     hints = {each: hint for each, hint in run.__annotations__.items() if each not in {"return", "call", "_"}}
-    more = hints.pop("how", None)
-    if more is not None:
-        hints |= typing.get_args(more)[0].__annotations__
-    defaults = run.__kwdefaults__ or {}
-    optional = defaults if more is None else {**dict.fromkeys(typing.get_args(more)[0].__annotations__), **defaults}
-    return {each: _parameter(name, run, each, hint, optional.get(each, REQUIRED)) for each, hint in hints.items()}
+    defaults = {each: _UNSAID.get(hint.__origin__) for each, hint in writes.items()} | (run.__kwdefaults__ or {})
+    made = [
+        _parameter(name, run, each, hint, defaults.get(each, REQUIRED)) for each, hint in {**hints, **writes}.items()
+    ]
+    if writes:  # whose memory it is stands in front of other options, and how it is written behind them
+        last = [each for each in writes if each not in _WHOSE]
+        made.sort(key=lambda each: (not each.param.argument, each.name in last, each.name not in writes))
+    return {each.name: each for each in made}
 
 
 def _parameter(name: str, run: Callable[..., Any], called: str, hint: Any, default: Any) -> Parameter:  # noqa: ANN401
@@ -516,10 +533,13 @@ def call(asked: Call, values: Mapping[str, Any]) -> Outcome:
     if not row.records:
         _decide(asked, complete)
     try:
-        done = row.run(asked, **complete)
+        done = row.run(asked, **{name: value for name, value in complete.items() if name not in row.writes})
     except SystemExit as stop:  # a plugin's: a server would end with it
         raise RuntimeError(f"the operation {row.name} ended the program") from stop
-    return done if isinstance(done, Outcome) else Outcome(done)
+    outcome = done if isinstance(done, Outcome) else Outcome(done)
+    if "dry_run" in row.writes and outcome.data is None:
+        outcome.more = {**outcome.more, "dry_run": asked.dry_run}
+    return outcome
 
 
 def _decide(asked: Call, values: dict[str, Any]) -> None:

@@ -80,8 +80,8 @@ def _as_whom(token: Token) -> str:
 # --- envelopes and what is written by them, as people read it --------------------------------------------------------
 
 
-def _written(written: Written, _: Call) -> None:
-    show_written(written, "written to" if written.entries else "written", {})
+def _written(written: Written, call: Call) -> None:
+    show_written(written, "written to" if written.entries else "written", call)
 
 
 TEXTS = {

@@ -284,7 +284,9 @@ def after(each: Decided) -> list[str]:
 
 
 TEXTS = {
-    "Written": lambda written, call: show_written(written, _DONE[call.operation.name], call.values),
+    "Written": lambda written, call: show_written(
+        written, _DONE[call.operation.name], call, to_agent=call.values["actor"] is not None
+    ),
     "show": _shown,
     "str": lambda content, _: emit(printable(content)),
     "list": _listed,

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 def _init(done: Init, call: Call) -> None:
     made, git = done.made, done.git
     where = printable(shown_path(made.root.absolute()))
-    lines = [f"{'would write' if call.values['dry_run'] else 'wrote'} {where}/{name}\n" for name in made.written]
+    lines = [f"{'would write' if call.dry_run else 'wrote'} {where}/{name}\n" for name in made.written]
     named = [name for name in made.kept if Path(name).stem in call.values["profiles"]]
     lines += [f"kept {where}/{name}, which was there already\n" for name in named if lines]
     if git is not None:
@@ -139,10 +139,9 @@ def _migrated(plan: ChangePlan, call: Call) -> None:
 
 
 def _declared(declaration: Declaration, call: Call) -> None:
-    dry_run = call.values["dry_run"]
-    if dry_run:
+    if call.dry_run:
         emit(text_diff(declaration.old, declaration.new, "a/catmem.yaml", "b/catmem.yaml"))
-    say(f"catmem.yaml {'would declare' if dry_run else 'declares'} these categories:")
+    say(f"catmem.yaml {'would declare' if call.dry_run else 'declares'} these categories:")
     _say_rows(declaration.proposed)
 
 
@@ -331,7 +330,7 @@ def _promoted(done: Promotions, call: Call) -> None:
     refused = f", {len(failed)} refused" if failed else ""
     if not done.each:
         emit("Nothing to promote: each source has these entries already, or they wait there as proposals.\n")
-    elif done.dry_run:
+    elif done.tries:
         go_on = f" Propose all: catmem promote --all{call.root_words}." if made else ""
         say(f"{made} to promote{refused}; nothing was written.{go_on}")
     else:
@@ -355,6 +354,6 @@ TEXTS = {
     "Seeds": _seeds,
     "ExternalChange": _external,
     "Promotions": _promoted,
-    "Written": lambda written, call: show_written(written, "promoted to", {"dry_run": call.values["dry_run"]}),
+    "Written": lambda written, call: show_written(written, "promoted to", call),
 }
 """The renderers, by the names of the types that they know."""

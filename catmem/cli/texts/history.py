@@ -120,7 +120,7 @@ def _difference(value: dict[str, Any], _: Call) -> None:
 def _written(written: Written, call: Call) -> None:
     # A caller that may restore may see the whole file, so its dry run shows the lines around a change too.
     done = TOOK_BACK if call.operation.name == "undo" else f"restored revision {call.values['revision']}"
-    show_written(written, done, {"dry_run": call.values["dry_run"]})
+    show_written(written, done, call)
 
 
 def _replayed(done: Replay, _: Call) -> None:
@@ -259,10 +259,10 @@ def _show_tried_out(plan: MergePlan) -> None:
 # --- what a file lacks of a recovery copy, as people read it ---------------------------------------------------------
 
 
-def _reconciled(value: Reconciled, _: Call) -> None:
+def _reconciled(value: Reconciled, call: Call) -> None:
     found = value.found
     if value.written is not None:
-        show_written(value.written, "brought over to", {"dry_run": value.dry_run})
+        show_written(value.written, "brought over to", call)
     elif found.differences:
         emit(printable("".join(f"{line}\n" for each in found.differences for line in _difference_lines(each))))
         say("Nothing was written. Bring them over with --all, or one by one with --entry N.")

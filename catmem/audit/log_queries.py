@@ -8,7 +8,7 @@ from collections.abc import Collection
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, get_args
+from typing import Any
 
 from catmem.clock import timestamp
 from catmem.config.json_schema import shown, suggestion
@@ -20,42 +20,29 @@ from catmem.names import FILE_NAMES, parts_of
 from catmem.store.audit_log import NAME, STATUSES, AuditLine, AuditLog, AuditReader, Damage
 from catmem.store.contract import EXTERNAL, PERSON
 from catmem.workspace.root import Root, audit_log
-from catmem.writing.request import Action
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which lines are wanted; ``entity`` may be a profile, ``since`` is counted in, ``until`` is not."""
+    """Which lines are wanted; ``entity`` may be a profile, ``since`` is counted in."""
 
     entity: str | None = None
     agent: str | None = None
-    op: str | None = None
     status: str | None = None
-    reason: str | None = None
     since: datetime | None = None
-    until: datetime | None = None
 
     def keeps(self, line: AuditLine) -> bool:
         """Whether a line is wanted."""
         return (
             (self.entity is None or line.entity_id == self.entity or line.entity_id.startswith(f"{self.entity}/"))
             and self.agent in {None, line.agent, line.person or line.agent}
-            and self.op in {None, line.op}
             and self.status in {None, line.status}
-            and self.reason in {None, line.reason}
             # All times are written in one form, so that their texts are in order.
             and (self.since is None or line.ts >= timestamp(self.since))
-            and (self.until is None or line.ts < timestamp(self.until))
         )
 
 
 EVERYTHING = Filter()
-
-OPS = (
-    *get_args(Action),
-    *("write", "adopt", "seed", "restore", "merge", "purge", "repair", "sort", "migrate", "fmt", "lint"),
-)
-"""What an operation can be. ``write`` is changes to entries of several kinds at once, or a whole text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +81,6 @@ def unknown_names(workspace: Root, wanted: Filter) -> list[str]:
         ("profile", None if is_there else owner, profiles),
         ("target", target, FILE_NAMES),
         ("agent", wanted.agent, [*agents_of(config), PERSON, EXTERNAL]),
-        ("operation", wanted.op, OPS),
     )
     return [
         f"There is no {what} {shown(name)} here now. {suggestion(name, known, f'{what}s')}"

@@ -21,6 +21,7 @@ from catmem.ops.table import Call, Outcome, P, UsageError, family, operation
 from catmem.store.audit_log import Status
 from catmem.store.contract import PERSON, OnStale
 from catmem.text import MAX_FILE_BYTES, decode
+from catmem.writing.request import How
 from catmem.writing.written import Written, on_adoption
 
 
@@ -37,13 +38,10 @@ def audit(
     *,
     entity: Annotated[str | None, P("Only this one; PROFILE alone means both its files.", metavar="ENTITY")] = None,
     agent: Annotated[str | None, P("Only what this agent did; you are 'person'.", metavar="NAME")] = None,
-    op: Annotated[str | None, P("Only operations of this kind: add, replace, seed, merge …", metavar="OP")] = None,
     status: Annotated[Status | None, P("Only operations that ended so.")] = None,
-    reason: Annotated[str | None, P("Only operations that were refused with this code.", metavar="CODE")] = None,
     since: Annotated[
         datetime | None, P("Only from this moment on: a day, a time in UTC, or how long ago (2h).")
     ] = None,
-    until: Annotated[datetime | None, P("Only before this moment.")] = None,
     limit: Annotated[int | None, P("Only the newest N.", "-n --limit", minimum=1)] = None,
 ) -> Outcome:
     """List what was done to the memory files of the root, the newest last: one line an operation, refused ones too.
@@ -53,9 +51,7 @@ def audit(
 
     Exit status 1 if a line of the log is damaged; it prints all others.
     """
-    if since and until and since >= until:
-        raise UsageError("--since is not before --until, so nothing can lie between them.")
-    wanted = Filter(entity and entity.rstrip("/"), agent, op, status, reason, since, until)
+    wanted = Filter(entity and entity.rstrip("/"), agent, status, since)
     found = read_audit(call.root, wanted, limit)
     notes = [f"warning: line {each.line} of {each.file} is damaged, so it was passed over" for each in found.damaged]
     if not found.lines:
@@ -220,7 +216,7 @@ def _place(call: Call, given: str | None) -> tuple[Config, Path]:
         "catmem envelope -p trinity --add 'Vendor is Acme Ltd.' -c workflow-rules-finance | catmem write --envelope -",
         "catmem write project:alpha alpha.json --expected 7",
     ),
-    apart={"place": "entity file expected merges op_id actor"},
+    apart={"place": "entity file expected merges actor"},
 )
 def write(
     call: Call,
@@ -241,7 +237,6 @@ def write(
         Literal["refuse", "branch"] | None,
         P("If it was made on a revision older than what is there. By default what catmem.yaml says, else refuse."),
     ] = None,
-    op_id: Annotated[str | None, P("The name of this write of ENTITY; a retry has the same one.", metavar="ID")] = None,
     actor: Actor = None,
 ) -> Outcome:
     """Make the write of an envelope: by the agent and on the revision that it names, or not at all.
@@ -264,8 +259,8 @@ def write(
             raise UsageError("Give --envelope FILE; or ENTITY, FILE and --expected REVISION (0 for the first).")
         with gate.checks(workspace, entity, op="write", agent=actor or PERSON):
             content = _entity_content(call, entity, file, actor)
-        more: dict[str, Any] = {"actor": actor, "on_stale": on_stale, "op_id": op_id, "confirm": confirm}
-        written = workspace.put(entity, content, expected=expected, merges=tuple(merges or ()), **more)
+        how: How = {"expected": expected, "actor": actor, "on_stale": on_stale, "confirm": confirm}
+        written = workspace.put(entity, content, merges=merges or (), **how)
     return Outcome(written, more={"dry_run": False})
 
 
@@ -316,16 +311,7 @@ def envelope(
     prev: Annotated[
         str | None, P("What it is made on. By default the newest, if no other program wrote.", metavar="REVISION")
     ] = None,
-    op_id: Annotated[
-        str | None, P("The name of this write; a retry has the same one. By default a new one.", metavar="ID")
-    ] = None,
-    signed: Annotated[
-        bool | None,
-        P(
-            "Sign it, and fail without a key; or do not. By default it is signed if the agent has a key here.",
-            "--signed/--unsigned",
-        ),
-    ] = None,
+    signed: Annotated[bool, P("Fail without a key. An envelope is signed if the agent has one here.")] = False,
 ) -> Envelope:
     """Print an envelope: one write, with who makes it and on which revision. The file stays as it is.
 
@@ -341,7 +327,7 @@ def envelope(
     content = _content(added, category, json, text)
     acting = None if actor is None else profile_of(call.root.config, actor)
     entity = entity_for(call.root, profile if ":" in profile else f"{profile}/{target}", acting)
-    made, adopted = make_envelope(call.root, entity, content, agent=actor, prev=prev, op_id=op_id, signed=signed)
+    made, adopted = make_envelope(call.root, entity, content, agent=actor, prev=prev, signed=signed or None)
     if adopted is not None:
         call.tell(f"{on_adoption(adopted)}, on which this envelope is made")
     if made.signature is None and call.root.config.signing.required:

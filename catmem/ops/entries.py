@@ -193,13 +193,12 @@ def move(
     *,
     old: _OLD,
     category: Annotated[str, P("Where it goes.", brief="Where it goes.")],
-    source: Annotated[str | None, Option("Look for the entry in this category only.", metavar="SLUG")] = None,
 ) -> Outcome:
     """Put the entry that holds OLD into another category of the same file, with its tags.
 
     OLD is a piece of its text that no other entry holds, its id, or - for stdin.
     """
-    return write(call, Operation("move", old_text=old, category=source, to_category=category))
+    return write(call, Operation("move", old_text=old, to_category=category))
 
 
 @operation(

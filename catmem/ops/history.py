@@ -20,7 +20,7 @@ from catmem.store.contract import Revision, Store
 from catmem.text import MAX_FILE_BYTES
 from catmem.workspace import history
 from catmem.workspace.change_feed import all_entities, changes_since
-from catmem.workspace.history import entity_for, words_of
+from catmem.workspace.history import words_of
 from catmem.workspace.stores import store_of_file
 from catmem.workspace.workspace import Workspace
 from catmem.writing.written import Written
@@ -331,13 +331,12 @@ def undo(call: Call, *, entity: Annotated[str | None, P(argument=True)] = None) 
 
 @operation(
     "watch",
-    examples=("catmem watch", "catmem watch trinity", "catmem watch trinity/user --as trinity -n 1 --format jsonl"),
+    examples=("catmem watch", "catmem watch trinity", "catmem watch trinity/user -n 1 --format jsonl"),
 )
 def watch(
     call: Call,
     *,
     entities: Annotated[list[str] | None, P(argument=True, metavar="[ENTITY]...")] = None,
-    actor: Annotated[str | None, P("Print what this profile may see. By default you, a person: all.")] = None,
     limit: Annotated[int | None, P("End after N events.", "-n --limit", minimum=1)] = None,
     form: Annotated[
         Literal["text", "jsonl"],
@@ -352,21 +351,19 @@ def watch(
     """
     root = call.root
     refuse_no_root(root.config)
-    heard = [(name, entity_for(root, name, actor)) for name in entities or ()]
+    heard = [(name, history.entity_of(root, name)) for name in entities or ()]
     wanted = [each for name, one in heard for each in ([one] if one == name else both_files(one))]
-    if actor is not None:
-        root.profile(actor)
-    return Outcome(islice(_news(call, wanted, actor), limit), STREAMED)
+    return Outcome(islice(_news(call, wanted), limit), STREAMED)
 
 
-def _news(call: Call, wanted: Sequence[str], actor: str | None) -> Iterator[Mapping[str, Any]]:
+def _news(call: Call, wanted: Sequence[str]) -> Iterator[Mapping[str, Any]]:
     """What is new, from the first look on, without end; what cannot be read is said once."""
     troubles: Sequence[Any] = ()
-    since = changes_since(call.root, dict.fromkeys(wanted or all_entities(call.root, actor)), actor).since
+    since = changes_since(call.root, dict.fromkeys(wanted or all_entities(call.root, None)), None).since
     call.tell(f"Watching {', '.join(wanted) or call.root.root}. Ctrl-C ends it.")
     while True:
-        known = wanted or sorted(all_entities(call.root, actor))
-        since, found = changes_since(call.root, {each: since.get(each, "0") for each in known}, actor)
+        known = wanted or sorted(all_entities(call.root, None))
+        since, found = changes_since(call.root, {each: since.get(each, "0") for each in known}, None)
         yield from (each for each in found if each not in troubles)
         troubles = [each for each in found if each["event"] == "trouble"]
         sleep(_EVERY)

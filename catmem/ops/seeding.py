@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, get_args
 
 from catmem.config.profile import Profile, refuse_no_root
 from catmem.errors import CatmemError, ForbiddenError, UnknownNameError
-from catmem.files import shown_path
 from catmem.jsonable import jsonable
 from catmem.model.merge import Conflict
 from catmem.names import TARGETS, Target
@@ -19,7 +18,6 @@ from catmem.ops.shared import (
     Actor,
     ExternalChange,
     Interactive,
-    OneFile,
     ReasonOption,
 )
 from catmem.ops.table import NO_TOOL, ONLY_TOOL, Call, Http, Option, Outcome, P, Tool, UsageError, operation
@@ -73,7 +71,6 @@ class Seeds:
         "catmem seed orchestrator --all",
         "catmem seed orchestrator --all --interactive",
         "catmem seed --all --check",
-        "catmem seed orchestrator --ephemeral scout",
     ),
     http=Http(
         "POST",
@@ -93,10 +90,8 @@ class Seeds:
     ),
     apart={
         "targets": "everybody",
-        "everybody": "ephemeral",
-        "dry_run": "check ephemeral interactive",
-        "check": "ephemeral interactive",
-        "ephemeral": "interactive settle",
+        "dry_run": "check interactive",
+        "check": "interactive",
         "interactive": "settle form",
     },
 )
@@ -124,7 +119,6 @@ def seed(
     ] = False,
     dry_run: Annotated[bool, P("Write nothing; show what would change.", at=NO_TOOL)] = False,
     check: Annotated[bool, Option("Write nothing; exit status 1 if anything is out of date (for CI).")] = False,
-    ephemeral: Annotated[bool, Option("Print one target's slice as a memory file; nothing is written.")] = False,
     target: Annotated[Target | None, P("Only USER.md or only MEMORY.md.", brief=EITHER)] = None,
     categories: Annotated[
         list[str] | None,
@@ -166,8 +160,6 @@ def seed(
         "target": target, "categories": categories or None, "as_of": as_of, "actor": actor,
         "every_entry": check, "replace_cloned": replace_cloned,
     }  # fmt: skip
-    if ephemeral:
-        return _ephemeral(call, root.plan_seed(str(source), named, **how))
     settle_in = call.dialogue("seed")().plan if interactive else partial(settled, settling)
 
     def seeded(each: str, profiles: Sequence[str]) -> SeedPlan:
@@ -201,29 +193,11 @@ def _of_agent(call: Call, asked: SeedRequest) -> Outcome:
     return Outcome(answer, conflict=bool(done.errors))
 
 
-def _ephemeral(call: Call, plan: SeedPlan) -> Outcome:
-    """The slice of one target, as a memory file."""
-    from catmem.seeding.planner import joined, slices_of
-
-    root, source, (name,) = call.root, plan.asked.source, plan.targets
-    texts = slices_of(plan)
-    about_user = root.path(source, "user")
-    if about_user in root.missing_files(source):
-        call.tell(f"warning: {shown_path(about_user)} is not there")
-    if not (any(texts.values()) or call.for_program):
-        call.tell(f"{source} has nothing that {name} may read.")
-        for note in plan.notes:
-            call.tell(note)
-    return Outcome(joined(root, texts.values()), {"source": source, "target": name, **texts})
-
-
 def _refuse_slips(call: Call, settling: _Settlements) -> None:
     """Raise ``UsageError`` for options that do not go together."""
     source, targets = call.values["source"], call.values["targets"] or ()
     if not (call.values["everybody"] or (source and targets)):
         raise UsageError("Name the source and the targets, or give --all.")
-    if call.values["ephemeral"] and len(targets) != 1:
-        raise UsageError("--ephemeral prints the slice of one target.")
     if any(settling) and source is None:
         raise UsageError("--resolve ID=SIDE goes with the SOURCE of that conflict.")
     if call.values["categories"] and source is None:
@@ -324,7 +298,6 @@ def promote(
     to: Annotated[
         str | None, P("Where it goes. By default the profile that -p is seeded from.", metavar="NAME")
     ] = None,
-    target: OneFile = None,
     categories: Annotated[Sequence[str], P("The category of the ENTRY; without an ENTRY a selector, repeatable.")] = (),
     reason: ReasonOption = None,
     propose: Annotated[bool, P("Make it a proposal, which waits for a person.")] = False,
@@ -369,7 +342,7 @@ def promote(
     if len(categories) > 1:
         raise UsageError("With an ENTRY, -c names its one category.")
     external = _external(call, promoted_between(workspace, profile, to)[0], tries=call.dry_run)
-    how: How = {"target": target, "reason": reason, "proposes": propose, "dry_run": call.dry_run}
+    how: How = {"reason": reason, "proposes": propose, "dry_run": call.dry_run}
     written = promoted(workspace, profile, entry, to, category=next(iter(categories), None), **how).written
     return Outcome(written, more={"external": external})
 

@@ -76,14 +76,6 @@ RESTORED = {"actor": Actor, "expected": Expected, **TRIED}
 _WHOSE = {"profile": Owner, "actor": Actor, "target": FoundTarget}
 _HOW = {
     "expected": Expected,
-    "on_drift": Annotated[
-        Literal["adopt", "refuse", "merge"] | None,
-        Option(
-            "If another program changed the file: go on unless it concerns this entry (adopt), refuse once (refuse), "
-            "or change the text of now even if --expected is older (merge). By default what catmem.yaml says, else "
-            "adopt."
-        ),
-    ],
     "on_stale": Annotated[
         Literal["refuse", "branch"] | None,
         Option(

@@ -19,7 +19,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, DriftError, EditError
 from catmem.model.document import Entry, Version
 from catmem.model.pairing import nearly_same, pair_entries
-from catmem.names import TARGETS, known_target, parts_of
+from catmem.names import TARGETS, parts_of
 from catmem.proposals.proposal import Proposal, ProposalReader
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.seed_lock import SeedLock
@@ -62,7 +62,7 @@ def promote(
 ) -> Promoted:
     """Bring the entry of the profile ``name`` that holds ``old_text`` to the profile ``to``, as a person."""
     ((profile, source),), _ = promoted_between(workspace, name, to)
-    target, entry = _named(workspace, profile, old_text, how.get("target"), category)
+    target, entry = _named(workspace, profile, old_text, category)
     learned = Learned(workspace, SeedFile(workspace).read()[1], profile, source, target)
     if entry not in learned.entries:
         category = next(each.category for each in learned.there.entries if each.body == entry.body)
@@ -159,15 +159,12 @@ def proposed(some: Iterable[Proposal], state: str) -> set[str]:
     return {change.after.body for change in changes if change.after is not None}
 
 
-def _named(
-    workspace: Root, profile: Profile, old_text: str, target: str | None, category: str | None
-) -> tuple[str, Entry]:
+def _named(workspace: Root, profile: Profile, old_text: str, category: str | None) -> tuple[str, Entry]:
     """The one entry that a text means, and its file."""
-    targets = TARGETS if target is None else (known_target(target),)
-    documents = {each: read_document(workspace, profile, each) for each in targets}
+    documents = {each: read_document(workspace, profile, each) for each in TARGETS}
     slug = None if category is None else workspace.config.taxonomy.category(category)
-    held = [each for each in targets if entries_holding(old_text, documents[each].entries)]
-    chosen = held[0] if held else targets[0]
+    held = [each for each in TARGETS if entries_holding(old_text, documents[each].entries)]
+    chosen = held[0] if held else TARGETS[0]
     document = documents[chosen]
     among = [each for each in document.entries if slug in {None, each.category}]
     entity = f"{profile.name}/{chosen}"

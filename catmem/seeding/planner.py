@@ -20,7 +20,6 @@ from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, DriftError, EditError, UnknownNameError, UnreadableError, wrong_type
 from catmem.model.document import Document, Version
 from catmem.model.layout import shared_within
-from catmem.model.splice import composed
 from catmem.names import TARGETS, UNCATEGORIZED, is_entity, parts_of
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.plan import SeedPlan, SeedRequest, refused_profiles, seed_chain, seed_order
@@ -37,7 +36,6 @@ from catmem.seeding.slices import (
     offer,
     on_cloned,
     plan_file,
-    slice_text,
     sliced,
     without_cloned,
 )
@@ -68,21 +66,6 @@ def plan_seed(workspace: Root, asked: SeedRequest) -> SeedPlan:
                 raise unreadable[0]
         plan = _Planning(workspace, asked.checked(workspace.config.taxonomy)).plan()
         return replace(plan, refused=(*plan.refused, *refused_profiles(unreadable)))
-
-
-def slices_of(plan: SeedPlan) -> dict[str, str]:
-    """What the one profile of a plan is to have of each file, as texts of memory files by target."""
-    return {parts_of(entity).target: slice_text(parts.offered, parts.slice) for entity, parts in plan.parts.items()}
-
-
-def joined(workspace: Root, texts: Iterable[str]) -> str:
-    """Several slices as one memory file, each category once."""
-    documents = [workspace.parse(text) for text in texts if text]
-    if len(documents) < 2:  # noqa: PLR2004 - nothing to join
-        return "".join(document.text for document in documents)
-    titles = {section.category: section.title for document in reversed(documents) for section in document.sections}
-    versions = [Version.from_entry(entry) for document in documents for entry in document.entries]
-    return composed(versions, titles, documents[0]).text
 
 
 # --- the plan --------------------------------------------------------------------------------------------------------

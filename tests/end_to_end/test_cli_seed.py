@@ -245,8 +245,6 @@ USAGE = [
     (("boss",), "Name the source and the targets, or give --all."),
     (("boss", "neo", "--all"), "TARGETS does not go with --all."),
     (("boss", "neo", "--check", "--dry-run"), "--dry-run does not go with --check."),
-    (("boss", "--all", "--ephemeral"), "--all does not go with --ephemeral."),
-    (("boss", "neo", "ann", "--ephemeral"), "--ephemeral prints the slice of one target"),
     (("ann", "--all"), "no profile has seed_from: ann"),
     (("boss", "neo", "--resolve", "mine"), SIDES),
     (("boss", "neo", "--resolve", "=target"), SIDES),
@@ -254,7 +252,6 @@ USAGE = [
     (("boss", "neo", "--resolve", f"{ID}=target", "--resolve", f"{ID}=source"), TWICE),
     (("--all", "--resolve", f"{ID}=target"), "--resolve ID=SIDE goes with the SOURCE of that conflict."),
     (("--all", "-c", "rules"), "--category goes with the SOURCE that has it."),
-    (("boss", "neo", "--ephemeral", "--resolve", f"{ID}=target"), "--ephemeral does not go with --resolve."),
     *(
         (("boss", "neo", "--interactive", *other), " does not go with ")
         for other in (("--resolve", "target"), ("--check",), ("--format", "json"))

@@ -75,6 +75,8 @@ def test_every_operation_has_a_case():
         name for name, row in OPERATIONS.items() if row.run.__module__.startswith(("catmem.ops.", "catmem.plugins."))
     }
     assert own - CASES.keys() - WITHOUT == set(), "add a case to CASES in tests/interfaces/cases.py"
+    values = {(name, each) for name, found in CASES.items() for case in found for each in case.values}
+    assert {(name, each) for name, each in values if each not in OPERATIONS[name].parameters} == set()
 
 
 @pytest.mark.parametrize(("name", "case"), cases("command"))

@@ -243,17 +243,17 @@ prompt --from orchestrator -c 'r*' --budget 100
 add "Tests run at night." -p neo -c rules -t user --as neo --tag domain=finance --tag source=letter --as-of 2026-11-20 --reason "A rule." --dry-run
 add "Tests run at night." -p neo -c rules -t user --as neo --tag domain=finance --tag source=letter --as-of 2026-11-20 --reason "A rule."
 add "password: hunter2hunter2" -p neo -c rules --allow-secret --expected 2
-add "Proposed." -p neo -c notes --propose --on-drift adopt --on-stale refuse
-replace "Tests run" "Tests run at noon." -p neo -t user -c rules --tag domain= --confirm --allow-secret --expected 3 --on-drift merge --on-stale branch --reason "Noon." --as orchestrator
+add "Proposed." -p neo -c notes --propose --on-stale refuse
+replace "Tests run" "Tests run at noon." -p neo -t user -c rules --tag domain= --confirm --allow-secret --expected 3 --on-stale branch --reason "Noon." --as orchestrator
 replace "Tests run" --tag expires=2027-01-01 -p neo --dry-run
 replace "Tests run" "Tests do not run." -p neo --propose --reason "None."
-move "Tests run" -p neo -c talk --from rules -t user --reason "It is talk." --dry-run --on-drift refuse
-move "Tests run" -p neo -c notes --from rules --as neo
+move "Tests run" -p neo -c talk -t user --reason "It is talk." --dry-run
+move "Tests run" -p neo -c notes --as neo
 move "Tests run" -p neo -c drop --expected 4 --on-stale refuse --propose --reason "Away."
 verify "Uses tabs" -p neo -t user -c rules --as-of 2026-11-21 --evidence "The file." --reason "Read."
-verify "Uses tabs" -p neo --evidence "AKIAIOSFODNN7EXAMPLE" --allow-secret --expected 4 --on-drift adopt --on-stale branch --dry-run
+verify "Uses tabs" -p neo --evidence "AKIAIOSFODNN7EXAMPLE" --allow-secret --expected 4 --on-stale branch --dry-run
 verify "Uses tabs" -p neo --as neo --propose
-remove "Uses tabs" -p neo -t user -c rules --expected 4 --on-drift merge --on-stale refuse --reason "Gone." --dry-run --as neo
+remove "Uses tabs" -p neo -t user -c rules --expected 4 --on-stale refuse --reason "Gone." --dry-run --as neo
 remove "Uses tabs" -p neo --propose --reason "Gone."
 list -p neo --format json
 remove "{entry}" -p neo
@@ -293,8 +293,7 @@ diff neo/user --git
 access --why neo rules
 access -p trinity
 stats --from orchestrator --as-of 2026-11-21
-audit --entity neo/user --agent neo --op add --status ok --since 2026-01-01 --until 2999-01-01 -n 3
-audit --reason forbidden
+audit --entity neo/user --agent neo --status ok --since 2026-01-01 -n 3
 restore neo/user 1 --dry-run --expected 9
 restore neo/user 1 --as neo
 restore -p neo 2
@@ -323,7 +322,7 @@ simulate --agents 2 --writes 2 --store files --entities 1 --on-stale branch --se
 simulate --agents 1 --writes 2 --store nowhere --entities 1 --on-stale refuse
 merge-driver ../home/given/base.md ../home/given/ours.md ../home/given/theirs.md homes/neo/USER.md
 merge-driver ../home/given/base.md ../home/given/ours.md ../home/given/base.md homes/neo/USER.md
-watch neo/user --as neo -n 0 --format jsonl
+watch neo/user -n 0 --format jsonl
 hook -p neo --limit 500 --format text < "{}"
 hook --by-agent --root . < "{\\"hook_event_name\\": \\"SubagentStart\\", \\"agent_type\\": \\"neo\\"}"
 hook --config claude -p neo
@@ -340,7 +339,6 @@ serve --host nowhere.invalid --port 0 --allow-host example.org --no-tokens --no-
 seed orchestrator neo --dry-run -t user -c rules -c talk --as-of 2026-11-21
 seed --all --check
 seed orchestrator neo --check
-seed orchestrator neo --ephemeral
 seed orchestrator neo
 seed orchestrator neo --as orchestrator
 seed orchestrator neo -i < "t\\ns\\n"
@@ -349,7 +347,7 @@ seed orchestrator neo --resolve {conflict}=both
 seed orchestrator neo --resolve source
 seed orchestrator --all --replace-cloned
 seed --all
-promote "Uses tabs in Go" -p neo --to orchestrator -t user -c rules --reason "Learned." --dry-run
+promote "Uses tabs in Go" -p neo --to orchestrator -c rules --reason "Learned." --dry-run
 promote "Uses tabs" -p neo --propose
 promote --all --dry-run
 promote --all
@@ -419,8 +417,7 @@ export --format hermes -p neo -t memory
 """,
     "entities": """
 show project:alpha
-write project:alpha - --expected 2 --as neo --op-id neo:1 < '{"vendor": "Cord"}'
-write project:alpha - --expected 2 --as neo --op-id neo:1 < '{"vendor": "Cord"}'
+write project:alpha - --expected 2 --as neo < '{"vendor": "Cord"}'
 write project:alpha - --expected 1 --as trinity --on-stale refuse < '{"vendor": "Dent"}'
 write project:alpha - --expected 3 --as orchestrator < '{"vendor": "Dent"}'
 write project:alpha - --expected 3 --as neo < 'no JSON'
@@ -434,7 +431,7 @@ purge notes:alpha "third" --yes
 restore project:alpha 1
 write -p neo ../home/given/copy.md --expected 0
 write neo/user ../home/given/copy.md --expected 0
-envelope -p neo --as neo --json '{"vendor": "Env"}' --prev 3 --op-id neo:2 --unsigned
+envelope -p neo --as neo --json '{"vendor": "Env"}' --prev 3
 envelope -p neo -t user --text "A whole text." --prev 0
 """,
     "envelopes": """
@@ -450,7 +447,7 @@ key new neo
 envelope -p neo --as neo --add "Signed." -c rules
 write --envelope - < "{output}"
 write --envelope - < "{output}"
-envelope -p neo --as planner --add "By the planner." -c rules --unsigned
+envelope -p neo --as planner --add "By the planner." -c rules
 write --envelope - < "{output}"
 role-hash neo
 write neo/user --envelope no-such.json

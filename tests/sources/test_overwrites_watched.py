@@ -54,7 +54,7 @@ def test_a_whole_content_is_a_write_and_a_branch_keeps_its_name(made):
     workspace.put(ALPHA, {"vendor": "Bolt"}, expected=1)
     workspace.put(ALPHA, {"vendor": "Crux"}, expected=1, on_stale="branch")
     workspace.put(ALPHA, {"vendor": "Dart"}, expected="2a", on_stale="branch")
-    lines = json.loads(made.run("audit", "--op", "write", "--format", "json").stdout)["lines"]
+    lines = json.loads(made.run("audit", "--entity", ALPHA, "--format", "json").stdout)["lines"]
     assert [(each["prev_rev"], each["mem_rev"], each["head_rev"]) for each in lines] == [
         (0, 1, 1),
         (1, 2, 2),

@@ -154,7 +154,7 @@ def test_nothing_of_it_is_shown_by_any_interface_of_an_agent(tmp_path, name):
 def test_tiers_say_who_seeds_and_who_keeps_files(example):
     assert example.tool("neo", action="seed", targets=["trinity"])["success"] is False
     assert example.tool("orchestrator", action="seed", targets=["neo"])["success"] is True
-    said = example.run("seed", "orchestrator", "scout", "--ephemeral").stdout
+    said = example.run("prompt", "scout", "--from", "orchestrator").stdout
     assert headings(said) == ["Communication Style"]
     assert not (example.folder / "homes" / "scout").exists()
 

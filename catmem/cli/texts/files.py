@@ -350,7 +350,6 @@ TEXTS = {
         f"wrote {shown_path(Path(call.values['snapshot']).absolute())} ({counted(count, 'row')})"
     ),
     "Exports": _exports,
-    "str": lambda text, _: emit_text(text),
     "Seeds": _seeds,
     "ExternalChange": _external,
     "Promotions": _promoted,

@@ -88,7 +88,7 @@ def test_a_dry_run_of_an_undo_names_the_revision_and_who_wrote_it(place):
 
 
 @pytest.mark.parametrize(
-    ("options", "said"), [((), "recorded yet."), (("-n", "3"), "recorded yet."), (("--op", "add"), "that fits.")]
+    ("options", "said"), [((), "recorded yet."), (("-n", "3"), "recorded yet."), (("--agent", "neo"), "that fits.")]
 )
 def test_an_empty_log_says_whether_a_filter_was_given(place, options, said):
     assert run("audit", *options, "--root", "root").stderr.strip().endswith(said)

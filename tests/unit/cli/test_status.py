@@ -189,10 +189,12 @@ def test_a_misspelt_category_of_a_profile_brings_its_copies_back_when_it_is_mend
 
 
 def test_a_change_by_another_program_stays_until_it_was_adopted_or_overwritten(place):
-    path = place / "homes" / "neo" / "USER.md"
+    path, config = place / "homes" / "neo" / "USER.md", (place / "catmem.yaml").read_text(encoding="utf-8")
     for answer in ("adopted", "overwritten"):
         path.write_text(path.read_text(encoding="utf-8").replace("tabs", f"tabs, {answer}"), encoding="utf-8")
-        replace("Uses tabs", "Uses spaces.", "--on-drift", "refuse", status=3)
+        (place / "catmem.yaml").write_text(f"on_drift: refuse\n{config}", encoding="utf-8")
+        replace("Uses tabs", "Uses spaces.", status=3)
+        (place / "catmem.yaml").write_text(config, encoding="utf-8")
         assert run_json("log", "neo/user")["revisions"][0]["agent"] == "external"
         assert counts()["outside"] == 1
         status("--adopt") if answer == "adopted" else replace("Fridays", "Never on Fridays.")

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from catmem.errors import ConfigError, UnknownNameError
 from catmem.ops.memory_tool import memory_tool
 from catmem.seeding.lockfile import SeedFile
-from catmem.seeding.planner import slices_of
 from catmem.store.contract import Change
 from tests.roots import make_root, put_bytes, text_of
 from tests.unit.seeding.seeds import DAY, NEO, PROFILES, TEXT, bodies, everything, locked, seed, seed_root
@@ -63,14 +62,6 @@ def test_an_alias_and_what_has_no_category(tmp_path):
     assert bodies(workspace) == ["loose"]
     seed(workspace, "neo", categories="speech")
     assert bodies(workspace) == ["loose", "Likes tea.", "No calls before ten."]
-
-
-def test_a_slice_as_text_keeps_to_them_too(workspace):
-    assert (
-        slices_of(workspace.plan_seed("boss", "neo", as_of=DAY, categories=["rules"]))["user"]
-        == NEO[NEO.index("## Rules") :]
-    )
-    assert slices_of(workspace.plan_seed("boss", "neo", as_of=DAY, categories="talk"))["user"].count("##") == 1
 
 
 def test_a_category_that_a_target_does_not_read_is_told(workspace):

@@ -183,6 +183,9 @@ class Learned:
         known = {each.body for each in self.there.entries}
         self.entries = [each for each in own.entries if each.body not in known]
         self._digest = bytes_digest(self.there.to_bytes())
+        given = (each for (to, _), each in lock.records.items() if to == self._entity)
+        self._given = {Version.read(each.category, each.text).body for record in given for each in record.entries}
+        """The words that any source gave the profile."""
         record = lock.records.get((self._entity, self.above))
         seeded = [Version.read(each.category, each.text) for each in record.entries] if record else []
         held = [Version.read(each.category, each.kept or each.text) for each in record.entries] if record else []
@@ -202,15 +205,12 @@ class Learned:
             for each in (self._profile, self._source):
                 among = named_of(among, self._target, each, self._workspace.config.taxonomy)
         there = (each for each in self.entries if each.category in among and each.body not in decided)
-        return [each for each in there if not self.is_copy(each)]
+        # What has the words that a seed gave it, was not learned: its source has other words by now, or took it out.
+        return [each for each in there if each.body not in self._given]
 
     def rejected(self) -> set[str]:
         """The words that the profile proposed there in vain."""
         return proposed(ProposalReader(self._workspace, self.above).past(self._profile.name), "rejected")
-
-    def is_copy(self, entry: Entry) -> bool:
-        """Whether an entry stands as it was seeded: then the source has other words by now, or took it out."""
-        return self._origins.get(entry.start, ("", None))[0] == entry.body
 
     def is_in_conflict(self, entry: Entry) -> bool:
         """Whether both sides changed an entry since the seed."""

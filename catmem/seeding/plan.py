@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Any, TypedDict
@@ -13,14 +13,13 @@ from catmem.config.config import Taxonomy
 from catmem.config.json_schema import shown
 from catmem.config.profile import Profile, profile_names, where_set
 from catmem.errors import CatmemError, ConfigError, UnknownNameError
-from catmem.files import shown_path
 from catmem.model.document import Version
 from catmem.names import known_target, parts_of
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.seed_lock import SeedLock
 from catmem.seeding.slices import FilePlan, Resolve, SeedInputs, conflict_id
 from catmem.store.contract import Snapshot
-from catmem.workspace.change_plan import ChangePlan, RefusedChange
+from catmem.workspace.change_plan import ChangePlan
 from catmem.workspace.root import Root, load_each
 
 
@@ -93,8 +92,8 @@ class SeedPlan(ChangePlan):
     asked: SeedRequest = field(repr=False)
     profiles: Mapping[str, Profile] = field(repr=False, compare=False)
     warnings: tuple[str, ...] = field(repr=False, compare=False)
-    others: Mapping[str, str] = field(repr=False, compare=False)
-    """By target why another source has to be seeded: what it gave is outdated, and not this source's to take out."""
+    others: tuple[tuple[str, str], ...] = field(repr=False, compare=False)
+    """Files with another source that has to be seeded: what it gave is outdated, and not this source's to take out."""
     parts: Mapping[str, SeedInputs] = field(repr=False, compare=False)
     lock_data: bytes = field(repr=False, compare=False)
     lock: SeedLock = field(repr=False, compare=False)
@@ -166,11 +165,6 @@ def _version_dict(version: Version | None) -> dict[str, Any]:
 
 EPHEMERAL_TIER = 3
 """Profiles of this tier and beyond live for one task: they get a slice as text, and files only when they are named."""
-
-
-def refused_profiles(errors: Iterable[CatmemError]) -> list[RefusedChange]:
-    """What is wrong with profiles that may be targets."""
-    return [RefusedChange(shown_path(error.path or "profiles"), error) for error in errors]
 
 
 def seed_order(

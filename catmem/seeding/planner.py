@@ -13,16 +13,19 @@ from datetime import date
 from typing import Any
 
 from catmem import clock
-from catmem.config.access import Rights, known_categories
+from catmem.config.access import Rights, known_categories, meant_category
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import Profile, limit_of, memory_dir, one_reading
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, DriftError, EditError, UnknownNameError, UnreadableError, wrong_type
+from catmem.files import shown_path
+from catmem.linting.linted import LintedFile
+from catmem.linting.rules.structure import heading_slips
 from catmem.model.document import Document, Version
 from catmem.model.layout import shared_within
 from catmem.names import TARGETS, UNCATEGORIZED, is_entity, parts_of
 from catmem.seeding.lockfile import SeedFile
-from catmem.seeding.plan import SeedPlan, SeedRequest, refused_profiles, seed_chain, seed_order
+from catmem.seeding.plan import SeedPlan, SeedRequest, seed_chain, seed_order
 from catmem.seeding.seed_lock import LOCK_NAME, Seeded, SeedLock, SeedRecord
 from catmem.seeding.slices import (
     CLONED_HINT,
@@ -46,7 +49,7 @@ from catmem.text import MAX_FILE_BYTES, conflict_at, counted, few, size_of
 from catmem.workspace.change_plan import RefusedChange, apply
 from catmem.workspace.history import refuse_bounded
 from catmem.workspace.profile_memory import lost_entries, lost_text, read_memory
-from catmem.workspace.root import Root, log_attempt
+from catmem.workspace.root import Root, load_each, log_attempt
 from catmem.workspace.stores import hermes_edits
 from catmem.writing import gate
 from catmem.writing.matching import parse_for_write
@@ -65,7 +68,8 @@ def plan_seed(workspace: Root, asked: SeedRequest) -> SeedPlan:
             if unreadable and not asked.targets:
                 raise unreadable[0]
         plan = _Planning(workspace, asked.checked(workspace.config.taxonomy)).plan()
-        return replace(plan, refused=(*plan.refused, *refused_profiles(unreadable)))
+        refused = [RefusedChange(shown_path(error.path or "profiles"), error) for error in unreadable]
+        return replace(plan, refused=(*plan.refused, *refused))
 
 
 # --- the plan --------------------------------------------------------------------------------------------------------
@@ -81,6 +85,8 @@ class _Planning:
         self.source = workspace.profile(asked.source)
         self.profiles = {name: workspace.profile(name) for name in asked.targets or ()}
         self._refuse()
+        self.named = known_categories((self.source, *self.profiles.values()), workspace.config.taxonomy)
+        """The categories that are declared, or that one of these profiles names."""
         self.lock_data, self.lock = SeedFile(workspace).read()
         self.given: dict[str, list[SeedRecord]] = {}
         self.handed_on: dict[str, list[SeedRecord]] = {}
@@ -128,8 +134,7 @@ class _Planning:
                     refused.append(RefusedChange(f"{name}/{target}", error))
                 else:
                     files += [] if found is None else [found]
-        warnings, none = self._about_files(files), self._about_nothing(offers, gives=bool(files or refused))
-        others = dict(self._about_others())
+        warnings, others = self._about_files(files), dict(self._about_others())
         return SeedPlan(
             asked=self.asked,
             profiles=self.profiles,
@@ -138,14 +143,14 @@ class _Planning:
             notes=(
                 *self._about_lock(files),
                 *self._about_losses(files),
-                *none,
+                *self._about_nothing(offers, gives=bool(files or refused)),
                 *self._about_slips(offers),
                 *others.values(),
                 *self._about_sources(),
                 *warnings,
             ),
             warnings=tuple(warnings),
-            others=others,
+            others=tuple(others),
             parts=self.parts,
             lock_data=self.lock_data,
             lock=self.lock,
@@ -169,7 +174,13 @@ class _Planning:
     def offers(self) -> dict[str, OfferedFile]:
         """What the source has to give, by target. Raises ``UnknownNameError`` for an unknown category."""
         offers = {target: self._offer(target) for target in self.files}
-        known = self._known_categories(offers)
+        acting = None if self.asked.actor is None else self.workspace.profile(self.asked.actor)
+        known = set[str]()
+        for target, offered in offers.items():
+            records = self.handed_on.get(f"{self.source.name}/{target}", ())
+            on_record = {each.category for record in records for each in record.entries}
+            may_see = Rights(acting, target, self.workspace.config.taxonomy).may_see
+            known.update(filter(may_see, self.named | offered.categories | on_record))
         unknown = next((each for each in self.asked.categories or () if each not in known), None)
         if unknown is not None:
             raise UnknownNameError(
@@ -178,18 +189,6 @@ class _Planning:
                 hint=f"Nothing was seeded. {suggestion(unknown, known, 'categories')}",
             )
         return offers
-
-    def _known_categories(self, offers: Mapping[str, OfferedFile]) -> set[str]:
-        """The categories that are declared, named by a profile, in the source or on record, and that the actor sees."""
-        taxonomy, actor, known = self.workspace.config.taxonomy, self.asked.actor, set[str]()
-        acting = None if actor is None else self.workspace.profile(actor)
-        named = known_categories((self.source, *self.profiles.values()), taxonomy)
-        for target, offered in offers.items():
-            there = named | offered.categories
-            for record in self.handed_on.get(f"{self.source.name}/{target}", ()):
-                there |= {each.category for each in record.entries}
-            known.update(filter(Rights(acting, target, taxonomy).may_see, there))
-        return known
 
     def _offer(self, target: str) -> OfferedFile:
         workspace, entity = self.workspace, f"{self.source.name}/{target}"
@@ -305,8 +304,8 @@ class _Planning:
                 again = f"after a change of {self.source.name} type 'catmem seed {self.source.name} {name}' again"
                 yield f"{name} has seed_from: {profile.seed_from}, so 'catmem seed --all' does not do this; {again}"
 
-    def _about_others(self) -> Iterator[tuple[str, str]]:
-        """What targets still have of another source than their own, and that source has no more."""
+    def _about_others(self) -> Iterator[tuple[tuple[str, str], str]]:
+        """By file and source what targets still have of another source than their own, and that has no more."""
         for entity, parts in self.parts.items():
             name, own = parts_of(entity).owner, {each.key for each in parts.slice}
             for record in self.given.get(entity, ()):
@@ -317,12 +316,22 @@ class _Planning:
                 old = [each for each in record.entries if each.key not in own and each.text in texts[0]]
                 if count := sum(each.text not in texts[1] for each in old):
                     said = f"{counted(count, 'entry')} of {record.source} in it that {other} has no more"
-                    yield entity, f"{entity} is out of date, with {said}: catmem seed {other} {name}"
+                    yield (entity, other), f"{entity} is out of date, with {said}: catmem seed {other} {name}"
 
     def _about_slips(self, offers: Mapping[str, OfferedFile]) -> Iterator[str]:
-        """Selectors of targets that match nothing: what was seeded of the category that is meant goes."""
+        """Headers of the source and selectors of targets that mean another category: what was seeded of that goes."""
         taxonomy = self.workspace.config.taxonomy
         known = {*taxonomy.declared(), *(each for offered in offers.values() for each in offered.categories)}
+        named = self.named if known <= self.named else known_categories(load_each(self.workspace)[0], taxonomy)
+        for target, offered in offers.items():
+            entity, document = f"{self.source.name}/{target}", offered.document
+            for category in document.by_category:
+                if (near := meant_category(category, named)) is not None:
+                    known.discard(category)
+                    yield f"no profile names {category}, which is a category of {entity}; did you mean {near!r}?"
+            for start, _, title in heading_slips(LintedFile(entity, document=document), taxonomy):
+                line = document.line(start)
+                yield f"line {line} of {entity} looks like a section header and is text of an entry: ## {title}"
         for name, profile in self.profiles.items():
             if any(profile.selectors(target, taxonomy).unmatched(known) for target in offers):
                 with suppress(CatmemError):  # a file that cannot be read is refused by itself

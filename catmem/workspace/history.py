@@ -91,7 +91,7 @@ def shown_text(workspace: Root, entity: str, data: bytes) -> str:
     if declared is not None and declared.content == "json" and data:
         with suppress(UnreadableError):
             return json.dumps(content_of(declared, data), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-    return _text(data)
+    return data.decode(errors="backslashreplace")
 
 
 def difference(workspace: Root, entity: str, old: bytes, new: bytes, ends: tuple[str, str] = ("", "")) -> str:
@@ -140,13 +140,13 @@ def _restored(workspace: Root, asked: Request, store: Store | None, undone: str 
         change = Change(op="restore", agent=asked.agent, op_id=asked.op_id, request=request, note=note, on_drift=drift)
         made = trying.commit(seen, update, change)
         data = replaced[-1] if replaced else kept.read(entity).data
-    text = _text(old)
+    text = old.decode(errors="backslashreplace")
     return Written(
         entity=entity,
         revision=made.revision,
         digest=made.digest,
         changed=data != old,
-        before=_text(data),
+        before=data.decode(errors="backslashreplace"),
         after=text,
         entries=(),
         usage=FileUsage(size_of(text), limit_of_entity(workspace, entity) if store is None else None),
@@ -297,11 +297,6 @@ def refuse_bounded(workspace: Root, actor: str, what: str) -> None:
     """Raise ``ForbiddenError`` unless the profile ``actor`` may do anything: what it asks for spans all categories."""
     if not Rights(workspace.profile(actor), "user", workspace.config.taxonomy).unbounded:
         raise ForbiddenError(f"{actor} may not {what}", hint="A person or a profile of tier 1 may do it.")
-
-
-def _text(data: bytes) -> str:
-    """Bytes for a person to look at; what is no UTF-8 is shown as escapes."""
-    return data.decode(errors="backslashreplace")
 
 
 # --- what revisions did, in words ----------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """A root at a glance: each profile with what it holds, is due and waits; and what is next for a person.
 
 What was worked out of a profile's files is used again as long as everything that it depends on is the same: the bytes
-of the files and their times, the revisions and branches, the profile, the lock of seeds, and the day.
+of the files, the revisions and branches, the profile, the lock of seeds, and the day.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from catmem.config.profile import ORCHESTRATOR_TIER, Profile
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError
 from catmem.files import shown_path
+from catmem.linting.linted import LintedFile
+from catmem.linting.rules.structure import heading_slips
 from catmem.merging.branches import branches_of_all
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED, parts_of
 from catmem.prompt.sizes import Sizes, Use, WholeSizes, measure
@@ -57,12 +59,14 @@ class FileFacts(NamedTuple):
     is_marked: bool
     bad_tags: int
     labelled: int  # entries without a category whose text names one
+    headings: int  # which look like a section header and are text of an entry
 
 
 class SeedState(NamedTuple):
     """How a profile stands to its ``source``; ``conflicts`` were changed on both sides, ``known``: seeded before.
 
-    ``learned`` are entries that the profile added or reworded, and the source has not.
+    ``learned`` are entries that the profile added or reworded, and the source has not. ``others`` are other sources
+    that have no more of what they gave it.
     """
 
     source: str
@@ -70,6 +74,7 @@ class SeedState(NamedTuple):
     conflicts: int = 0
     known: bool = True
     learned: int = 0
+    others: tuple[str, ...] = ()
     problems: tuple[CatmemError, ...] = ()
 
     @property
@@ -221,10 +226,15 @@ class Overviews:
         except CatmemError as error:
             return SeedLock({}), {}, [error]
         found: dict[str, SeedState] = {}
+        gave = {(parts_of(giver).owner, parts_of(target).owner) for target, giver in lock.records}
         for source, targets in sources.items():
             if source not in now:
                 continue
-            stamps = {name: (digest, day, now[source].stamp, now[name].stamp) for name in targets if name in now}
+            stamps = {
+                name: (digest, day, [now[each].stamp for each in now if each in {source, name} or (each, name) in gave])
+                for name in targets
+                if name in now
+            }
             # What is new is planned together, so that the source is read once.
             new = [name for name, stamp in stamps.items() if self._known.get(("seed", name), (None,))[0] != stamp]
             planned = _planned_seeds(self.workspace, profiles, lock, SeedRequest(source, new, as_of=day)) if new else {}
@@ -244,7 +254,7 @@ def _now(workspace: Root, profile: Profile) -> _Now:
             tips = workspace.store.branches(entity)
             found = lost_entries(workspace, entity, data) if tips else None
             lost += [found] if found else []
-        stamp += [target, digest, _time_of(files.paths[target]), [tip.revision for tip in tips]]
+        stamp += [target, digest, [tip.revision for tip in tips]]
         beside += [entity] if any(tip.is_branch for tip in tips) else []
         outside += [entity for tip in tips if not tip.is_branch and _is_outside(tip, digest)]
     folder = next((os.path.realpath(path.parent) for path in files.paths.values()), "")
@@ -255,14 +265,6 @@ def _now(workspace: Root, profile: Profile) -> _Now:
 def _is_outside(head: Revision | None, digest: str) -> bool:
     """Whether another program changed an entity since, and neither a write nor a person has taken that up."""
     return head is not None and (head.digest != digest or (head.agent == EXTERNAL and bool(head.parents)))
-
-
-def _time_of(path: os.PathLike[str]) -> int:
-    """When a file was changed last, which dates entries that nothing else does; 0 where there is no file."""
-    try:
-        return os.stat(path, follow_symlinks=False).st_mtime_ns  # noqa: PTH116 - a path without a look at its target
-    except OSError:
-        return 0
 
 
 def _looked_at(
@@ -287,6 +289,7 @@ def _looked_at(
             conflict_at(document.text) is not None,
             sum(problem.rule == "bad-tag" for problem in all_problems(document, workspace.config)),
             sum(read_labels(each.body, each.tags, meanings).category is not None for each in loose),
+            len([*heading_slips(LintedFile(entity, document=document), workspace.config.taxonomy)]),
         )
     is_whole = len(held) == len(TARGETS)
     sizes = measure(WholeSizes(profile, documents, workspace.config, day), profile) if is_whole else None
@@ -307,11 +310,11 @@ def _planned_seeds(
         problems = [each.error for each in plan.refused if parts_of(each.name).owner == name]
         found[name] = SeedState(
             source,
-            arriving=sum(each.count(*_ARRIVING) for each in files)
-            + sum(parts_of(entity).owner == name for entity in plan.others),
+            arriving=sum(each.count(*_ARRIVING) for each in files),
             conflicts=sum(len(each.conflicts) for each in files),
             known=any(each.is_known for each in files),
             learned=0 if problems else _learned(workspace, lock, profiles[name], profiles[source]),
+            others=tuple(source for entity, source in plan.others if parts_of(entity).owner == name),
             problems=tuple(problems),
         )
     return found
@@ -442,6 +445,9 @@ def _of_categories(workspace: Root, overview: Overview) -> Iterator[_StatusText]
     meant = few([f"{each}: did you mean {near}?" for each, near in slips.items()])
     where = "catmem lint --select CM103,CM114"
     yield ("mistyped", len(slips), "category|categories", f"that no profile names ({meant})", where)
+    slipped = [entity for entity, facts in overview.files.items() if facts.headings]
+    count = sum(overview.files[each].headings for each in slipped)
+    yield ("headings", count, "heading", f"in the text of an entry ({few(slipped)})", "catmem lint --select CM104")
     yield ("unread", len(unread), "category|categories", f"that no specialist reads ({few(unread)})", "catmem access")
     hidden = Counter[str]()
     for line in overview.lines:
@@ -484,6 +490,9 @@ def _of_seeds(overview: Overview) -> Iterator[_StatusText]:
     yield ("refused", len(problems), "profile", why, look)
     yield ("seed_conflicts", clashing, "profile", "in conflict with its source", "catmem seed --all --interactive")
     yield ("seeds", behind, "profile", f"behind {plural(behind, 'its source', 'their sources')}", "catmem seed --all")
+    others = [(each, line.name) for line in overview.lines if line.seeded for each in line.seeded.others[:1]]
+    again = "catmem seed {} {}".format(*others[0]) if others else ""
+    yield ("other_seeds", len(others), "profile", "with old entries of another source", again)
 
 
 def _sort_of(overview: Overview, source: str) -> str:

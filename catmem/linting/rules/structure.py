@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 
 from catmem.config.access import meant_category, undeclared_sections, visible_categories
+from catmem.config.config import Taxonomy
 from catmem.config.labels import LabelVocabulary, read_labels
 from catmem.errors import NotUtf8Error
 from catmem.linting.linted import Context, LintedEntry, LintedFile, closed_places, entry_at, first_line, lines_with
@@ -215,7 +216,15 @@ def _retitled(section: Section, near: str, context: Context) -> Fix:
 @rule("CM104", "heading-level-slip", fixes="unsafe")
 def heading_level_slip(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find headings that look like a section header and are none."""
-    text, taxonomy, closed = file.document.text, context.taxonomy, closed_places(file)
+    for start, end, title in heading_slips(file, context.taxonomy):
+        fix = Fix((TextEdit(start, end, f"## {title}"),), safe=False, message="Make it a section header")
+        message = f"this looks like the header of section {context.taxonomy.category(title)} and is text of an entry"
+        yield Finding(start, end, message, "A section header is '## ' and the title, without an indent.", fix)
+
+
+def heading_slips(file: LintedFile, taxonomy: Taxonomy) -> Iterator[tuple[int, int, str]]:
+    """The spans and titles of headings that look like a section header and are none."""
+    text, closed = file.document.text, closed_places(file)
     starts = {header.start for header in file.headers}
     if file.document.scan.title:
         starts.add(file.document.scan.title.start)
@@ -230,11 +239,7 @@ def heading_level_slip(file: LintedFile, context: Context) -> Iterator[Finding]:
         near_header = level == len("##") and bool(starts) and match[1][-1:] != "\t" and match[1] != "## "
         spaced = match[1][-1:] in " \t" or level == len("##")
         if slug and slug != UNCATEGORIZED and ((known and spaced) or near_header):
-            end = start + len(match[0].rstrip())
-            category = taxonomy.of_slug(slug)
-            fix = Fix((TextEdit(start, end, f"## {title}"),), safe=False, message="Make it a section header")
-            message = f"this looks like the header of section {category} and is text of an entry"
-            yield Finding(start, end, message, "A section header is '## ' and the title, without an indent.", fix)
+            yield start, start + len(match[0].rstrip()), title
 
 
 @rule("CM106", "empty-section", severity="hint", fixes="unsafe")

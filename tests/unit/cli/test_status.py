@@ -12,6 +12,7 @@ from catmem import Workspace, memory_tool
 from catmem.store.files.publication import Publication
 from tests.end_to_end.terminal import run, run_json, snapshot
 from tests.golden.case import put
+from tests.together import together
 
 CONFIG = "approval: others\non_stale: branch\n"
 USER = """\
@@ -239,6 +240,51 @@ def test_a_mistyped_heading_is_named_with_the_category_that_is_meant(place):
     assert "Not declared, and named by no profile:\n  bankin  did you mean banking?" in run("access").stdout
     assert run_json("access")["slips"] == {"bankin": "banking"}
     assert "the category bankin is not declared" in run("lint", "--select", "CM103,CM114", status=1).stdout
+
+
+@together(
+    "heading, said, listed",
+    [
+        (
+            "## Bankin",
+            "no profile names bankin, which is a category of boss/user; did you mean 'banking'?",
+            "1 category that no profile names (bankin: did you mean banking?)  catmem lint --select CM103,CM114",
+        ),
+        (
+            "##Banking",
+            "line 4 of boss/user looks like a section header and is text of an entry: ## Banking",
+            "1 heading in the text of an entry (boss/user)  catmem lint --select CM104",
+        ),
+    ],
+)
+def test_a_slip_in_a_heading_of_a_source_is_named_by_each_seed_and_by_status(place, heading, said, listed):
+    put(place / "profiles" / "neo.yaml", "seed_from: boss\nuser_memory_categories: [rules, talk]\n")
+    put(place / "profiles" / "tri.yaml", "user_memory_categories: [banking]\n")
+    path = place / "homes" / "boss" / "USER.md"
+    put(path, "## Talk\nLikes tea.\n\n## Banking\nPays on Fridays.\n")
+    assert "banking" not in run("seed", "--all").stderr
+    path.write_text(path.read_text().replace("## Banking", heading))
+    assert listed in status().stdout
+    for how in (("--dry-run",), ("--check",), ()):
+        assert said in run("seed", "--all", *how, status=None).stderr
+
+
+def test_a_seed_of_two_sources_is_done_when_both_are_and_what_they_gave_is_nothing_learned(place):
+    lead = place / "homes" / "lead" / "USER.md"
+    put(place / "profiles" / "lead.yaml", "tier: 1\nuser_memory_categories: ['*']\n")
+    put(place / "profiles" / "tri.yaml", "seed_from: boss\nuser_memory_categories: [talk]\n")
+    put(place / "homes" / "boss" / "USER.md", "## Talk\nLikes tea.\n")
+    put(lead, "## Talk\nLikes coffee.\n")
+    for source in ("boss", "lead"):
+        run("seed", source, "tri")
+    assert counts().keys() == {"due"}
+    put(lead, "## Talk\nLikes milk.\n")
+    assert "1 profile with old entries of another source  catmem seed lead tri" in status().stdout
+    assert counts().keys() == {"due", "other_seeds"}
+    assert "Nothing to promote" in run("promote").stdout
+    run("seed", "lead", "tri")
+    assert counts().keys() == {"due"}
+    assert "Nothing to promote" in run("promote").stdout
 
 
 def test_an_entry_that_the_profile_of_its_file_does_not_read_is_named_with_the_way_to_see_why(place):

@@ -76,6 +76,14 @@ def test_a_seed_that_was_made_is_in_step_until_the_source_changes(overviews, wor
     assert line(overviews.read(DAY), "pupil").seeded.conflicts == 1
 
 
+def test_a_change_in_another_source_than_its_own_is_seen_too(overviews, workspace):
+    for source in ("boss", "neo"):
+        workspace.apply_seed(workspace.plan_seed(source, ["pupil"]))
+    assert line(overviews.read(DAY), "pupil").seeded.others == ()
+    workspace.replace("neo", "No date", content="Another word.")
+    assert line(overviews.read(DAY), "pupil").seeded.others == ("neo",)
+
+
 def not_utf8(path, _elsewhere):
     path.write_bytes(b"\xff")
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from typing import Literal
 
-from catmem.plugins.simulate.simulation import Trial, race
+from catmem.plugins.simulate.operations import Trial, race
 from tests.sql import server
 from tests.torture import Outcome, Skip, Task, row
 

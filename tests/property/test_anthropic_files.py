@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from catmem.errors import EditError
-from catmem.plugins.anthropic.memory_files import category_file, entries_of, operations_for
+from catmem.plugins.anthropic.tool import category_file, entries_of, operations_for
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.property.strategies import texts

@@ -14,8 +14,7 @@ from catmem.model.layout import formatted
 from catmem.model.splice import titled
 from catmem.names import DROP, SECRET, SPLIT, STAYS, UNCATEGORIZED
 from catmem.plugins.sorting.sort_files import category_of, sort_document
-from catmem.plugins.sorting.sort_lines import Described, Proposer
-from catmem.plugins.sorting.sort_list import Checker, as_text, read_list
+from catmem.plugins.sorting.sort_lines import Checker, Described, Proposer, as_text, read_list
 from tests.property.strategies import MARKS, texts
 
 CATEGORIES = [

@@ -9,7 +9,6 @@ if TYPE_CHECKING:  # what answers a hook is quick, and lies in this package
 
 
 def register(registry: Registry) -> None:
-    """Add the commands."""
     registry.needs(1)
     place = "catmem.plugins.harnesses.operations"
     hook = "Answer a hook of Claude Code, Codex, Gemini CLI or VS Code with a profile's prompt."

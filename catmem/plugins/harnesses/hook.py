@@ -182,7 +182,6 @@ class FittedPrompt(NamedTuple):
 
     @property
     def text(self) -> str:
-        """The prompt with that line behind it."""
         return self.prompt.text + (f"\n{self.note}\n" if self.note else "")
 
 

@@ -42,12 +42,10 @@ class MarkedText(NamedTuple):
 
     @property
     def is_as_written(self) -> bool:
-        """Whether it holds what catmem wrote."""
         return self.said.get("sha") == digest(self.held)
 
 
 def digest(text: str) -> str:
-    """The digest of some text as markers and the lock have it."""
     return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:_DIGITS]
 
 
@@ -136,7 +134,6 @@ def _refuse_open_fence(text: str, name: str) -> None:
 
 
 def replaced(text: str, name: str, block: MarkedText, body: str, root: str) -> str:
-    """The text with another body in the place of the block's."""
     newline = dominant_newline(text)
     said = {"root": root, **{key: block.said[key] for key in ("before", "after") if key in block.said}}
     ending = newline if text[: block.end].endswith("\n") else ""
@@ -215,7 +212,6 @@ class Bullet(NamedTuple):
 
     @property
     def written(self) -> LastBullet:
-        """What the lock keeps of it."""
         return LastBullet(self.target, self.category, self.id, digest(self.text), self.text.count("\n") + 1)
 
 
@@ -299,7 +295,6 @@ class BlockEdit(NamedTuple):
 
     @property
     def at(self) -> Bullet:
-        """Where it is."""
         return self.new or self.old  # type: ignore[return-value]  # one is there
 
 

@@ -213,7 +213,6 @@ class DeclaredSync:
 
     @property
     def edits(self) -> str:
-        """What becomes of an agent's changes."""
         return str(self.said.get("edits", "propose"))
 
     def filled(self, template: str) -> str:
@@ -272,7 +271,6 @@ def chosen_syncs(config: Config, names: tuple[str, ...]) -> list[DeclaredSync]:
 
 
 def targets_of(config: Config, sync: DeclaredSync) -> Iterator[SyncTarget]:
-    """The files of a sync."""
     folder, below = (sync.filled(each) for each in sync.row.where[sync.scope])
     base = config.root / expand_user(folder)
     for part, targets in sync.row.targets.items():

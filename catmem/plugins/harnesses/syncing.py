@@ -122,12 +122,10 @@ class SyncedFile:
 
     @property
     def changes(self) -> bool:
-        """Whether the file would hold something else."""
         return self.after != self.before
 
     @property
     def exit_status(self) -> int:
-        """What a sync ends with for it."""
         if self.error is not None:
             return self.error.exit_status
         return _CONFLICT if self.state in _LEFT_ALONE else int(self.takes_back)
@@ -206,13 +204,11 @@ class _SyncWork:
     """The work on one file: it is planned, an agent's changes are settled, it is planned again and written."""
 
     def __init__(self, workspace: Workspace, target: SyncTarget, records: SyncRecords, asked: SyncAsked) -> None:
-        """Nothing is read yet."""
         self.workspace, self.target, self.records, self.asked = workspace, target, records, asked
         self.sync, self.row, self.root = target.sync, target.sync.row, root_mark(workspace.root)
         self.dropped: set[EditKey] = set()
 
     def run(self) -> SyncedFile:
-        """Plan the file and write it."""
         made = self.planned()
         if made.edits and made.state not in _LEFT_ALONE:
             self.settle(made)
@@ -229,7 +225,6 @@ class _SyncWork:
         return made
 
     def keep(self, made: SyncedFile) -> None:
-        """Put the file on record."""
         key = self.sync.name, self.target.part
         if made.after is None:
             self.records.pop(key, None)
@@ -252,13 +247,11 @@ class _SyncWork:
         return made
 
     def marked(self, text: str | None) -> MarkedText | None:
-        """What catmem wrote in a file, or the whole file."""
         if text is None:
             return None
         return (find if self.row.shape == "block" else owned)(text, self.sync.name)
 
     def plan(self, made: SyncedFile) -> None:
-        """Plan what the file is to hold."""
         name, there = self.sync.name, self.marked(made.before)
         if self.row.shape == "file" and made.before is not None and there is None:
             raise _foreign(made.path, "another program or a person wrote this file", "Give the sync another name.")
@@ -307,7 +300,6 @@ class _SyncWork:
         return not why
 
     def sections(self, prompt: Prompt) -> list[BulletSection]:
-        """What a prompt shows of the parts of the memory that the file holds."""
         return sections_of(prompt, self.target.targets, partial(safe_text, imports=self.row.imports))
 
     def fit(self, made: SyncedFile, whole: Callable[[str], str | None]) -> list[Bullet]:
@@ -331,7 +323,6 @@ class _SyncWork:
         return [bullet for section in self.sections(fit.prompt) for bullet in section.bullets]
 
     def measured(self, body: str, whole: str) -> tuple[int, int]:
-        """What counts against the nearest of all limits, and that limit."""
         row, said = self.row, self.sync.said
         sizes = [
             (body.count("\n"), min(row.lines, said.get("lines", row.lines))),
@@ -344,7 +335,6 @@ class _SyncWork:
         return max(sizes, key=lambda each: each[0] / each[1])
 
     def without_room(self, size: tuple[int, int]) -> CatmemError:
-        """The error of a file in which nothing has room."""
         said = f"with nothing of the memory it takes {size[0]:,} of the {size[1]:,} that {self.row.said} may have"
         error: CatmemError = OverBudgetError(said, size=size[0], limit=size[1])
         error.hint = "Nothing was written to it. Shorten what stands in the file."

@@ -51,7 +51,6 @@ class Home(NamedTuple):
 
     @property
     def memories(self) -> Path:
-        """The folder of its ``USER.md`` and ``MEMORY.md``."""
         return self.path / "memories"
 
     @property
@@ -206,7 +205,6 @@ class HermesSettings(NamedTuple):
     profile: str
 
     def to_text(self, home: Home) -> str:
-        """The file for a home, as ``catmem hermes install`` writes it."""
         said = {"version": _VERSION, "for": home.name, "root": str(self.root), "profile": self.profile}
         return json.dumps(said, indent=2, ensure_ascii=False) + "\n"
 

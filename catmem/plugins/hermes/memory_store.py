@@ -141,7 +141,6 @@ class GuardedFiles:
             return str(self.store.backup(str(path)))
 
     def close(self) -> None:
-        """Close what is open; the next call opens it again."""
         self.store.close()
         self._settled.clear()
 
@@ -219,7 +218,6 @@ def unreadable(filename: str, error: CatmemError) -> str:
 
 
 def _looked_at(text: str, threats: Any, filename: str) -> str:  # noqa: ANN401 - Hermes's module
-    """The text, or Hermes's placeholder for it."""
     findings: Sequence[str] = threats.scan_for_threats(text, scope="strict")
     if not findings:
         return text
@@ -319,7 +317,6 @@ class MemoryStore:
     # --- the four actions --------------------------------------------------------------------------------------------
 
     def add(self, target: str, content: str) -> HermesAnswer:
-        """Append an entry; refused if it is over the limit."""
         content = clean(content)
         refusal = _unfit(content) if content else "Content cannot be empty."
         if refusal:
@@ -349,7 +346,6 @@ class MemoryStore:
         return self._write(target, "replace", plan, "Entry replaced.", (_REPLACE_OVER, 0))
 
     def remove(self, target: str, old_text: str) -> HermesAnswer:
-        """Take out the entry that holds ``old_text``."""
         old_text = clean(old_text)
         if not old_text:
             return failure("old_text cannot be empty.")
@@ -456,7 +452,6 @@ class MemoryStore:
     # --- what Hermes reaches into ------------------------------------------------------------------------------------
 
     def reset_consolidation_failures(self) -> None:
-        """A turn begins: forget the failures of the last one."""
         self._consolidation_failures = 0
 
     @staticmethod

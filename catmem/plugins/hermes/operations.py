@@ -179,7 +179,6 @@ def _settings(workspace: Workspace, home: Home, name: str) -> HermesSettings:
 
 
 def _carried_out(call: Call, steps: Sequence[SetupStep], *, yes: bool, dry_run: bool) -> Outcome:
-    """Show what would be done, ask, and do it."""
     changing = [step for step in steps if step.changes]
     if call.for_program and not (yes or dry_run):
         raise UsageError("--format json asks nothing: give --yes or --dry-run.")

@@ -83,7 +83,6 @@ class Provider:
     """Nothing has to be saved before a conversation is shortened: a write is on the disk before it is answered."""
 
     def __init__(self) -> None:
-        """Nothing is read before ``is_available`` or ``initialize``."""
         self._turn = threading.RLock()
         self._settings: HermesSettings | None = None
         self._workspace: Workspace | None = None
@@ -267,7 +266,6 @@ class Provider:
                 self._session.learn(words_of_entry(each) for each in parse(before, ()).entries)
 
     def shutdown(self) -> None:
-        """Close the store."""
         with self._turn:
             workspace, self._workspace = self._workspace, None
             if workspace is not None:

@@ -98,10 +98,7 @@ _USUAL = {"memory_enabled": True, "user_profile_enabled": True, "provider": ""}
 
 @dataclass(frozen=True, slots=True)
 class SetupStep:
-    """What is to be done in one home: files to write, files to remove, and ``config.yaml`` before and after.
-
-    ``notes`` are for the person who decides.
-    """
+    """What is to be done in one home, with notes for the person who decides."""
 
     home: Home
     done: str
@@ -113,7 +110,6 @@ class SetupStep:
 
     @property
     def changes(self) -> bool:
-        """Whether there is anything to do."""
         return bool(self.writes or self.removes) or self.before != self.after
 
     def __json__(self) -> dict[str, Any]:
@@ -191,10 +187,7 @@ def _as_it_was(home: Home, config: HermesConfig) -> str:
 
 
 def apply_step(step: SetupStep) -> None:
-    """Carry out a step. Raises ``UnreadableError`` (``not_writable``) and ``ChangedMeanwhileError``.
-
-    The provider is whole before ``config.yaml`` names it, and no longer named before it goes.
-    """
+    """Carry out a step: the provider is whole before ``config.yaml`` names it, and no longer named before it goes."""
     hint = "Check the rights of the folder and the space on the disk, then run it again: it goes on."
     with os_errors("cannot be written", path=step.home.path, hint=hint, named=True):
         for path, data in step.writes.items():
@@ -333,7 +326,6 @@ class HomeStatus:
 
     @property
     def active(self) -> bool:
-        """Whether the plugin is here and the configuration names it."""
         return self.installed and self.provider == "catmem"
 
 

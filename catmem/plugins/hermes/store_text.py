@@ -48,19 +48,16 @@ class HermesDraft:
     unseen: bool = False
 
     def add(self, text: str) -> None:
-        """Append an entry."""
         self.texts.append(text)
         self.origins.append(None)
         self.fresh.append(text)
         self.done.append(("add", None, text))
 
     def replace(self, place: int, text: str, old_text: str) -> None:
-        """Put another text in the place of the entry that holds ``old_text``."""
         self.done.append(("replace", self.origins[place], text))
         self._put(place, old_text, [text])
 
     def remove(self, place: int, old_text: str) -> None:
-        """Take out the entry that holds ``old_text``."""
         self.done.append(("remove", self.origins[place], self.texts[place]))
         self._put(place, old_text, [])
 
@@ -101,17 +98,13 @@ class FileText:
 
     @property
     def pieces(self) -> list[tuple[str, ...]]:
-        """What a prompt shows, with one delimiter line between two: the headers of an entry, if any, and the entry.
-
-        A delimiter line inside an entry keeps its escape here, so that it does not pass for one of these.
-        """
+        """What a prompt shows of each entry: its headers, if any, and its text, where a delimiter keeps its escape."""
         if self.document is None:
             return [(entry,) for entry in self.entries]
         return _pieces(self.document, self.origins)
 
     @property
     def size(self) -> int:
-        """The characters that a prompt shows, which the limit is for."""
         return size_of(["\n".join(parts) for parts in self.pieces])
 
     def category(self, origin: int | None) -> str:
@@ -153,7 +146,6 @@ def read_text(data: bytes, *, repeated: bool = False) -> FileText:
 
 
 def _first_places(values: Sequence[object]) -> tuple[int, ...]:
-    """Where each value stands for the first time."""
     first = {value: place for place, value in reversed(list(enumerate(values)))}
     return tuple(sorted(first.values()))
 
@@ -309,12 +301,10 @@ def change_record(file: FileText, draft: HermesDraft) -> list[dict[str, str]]:
 
 
 def failure(error: str, **more: object) -> HermesAnswer:
-    """A call that did nothing, and why."""
     return {"success": False, "error": error, **more}
 
 
 def success(target: str, message: str, count: int, used: str) -> HermesAnswer:
-    """A call that is done."""
     note = "Write saved. This update is complete — do not repeat it."
     return {
         "success": True,
@@ -328,7 +318,6 @@ def success(target: str, message: str, count: int, used: str) -> HermesAnswer:
 
 
 def usage(size: int, limit: int) -> str:
-    """How full the file is."""
     percent = min(100, int((size / limit) * 100)) if limit > 0 else 0
     return f"{percent}% — {size:,}/{limit:,} chars"
 

@@ -33,17 +33,16 @@ if TYPE_CHECKING:
     from catmem.registry import Registry
 
 SOURCES = {
-    "hermes": "agent_memories:read_hermes",
-    "cheetahclaws": "claude:read_cheetahclaws",
-    "claude": "claude:read_claude",
-    "basic-memory": "agent_memories:read_basic_memory",
-    "mcp-memory": "agent_memories:read_mcp_memory",
+    "hermes": "formats:read_hermes",
+    "cheetahclaws": "formats:read_cheetahclaws",
+    "claude": "formats:read_claude",
+    "basic-memory": "formats:read_basic_memory",
+    "mcp-memory": "formats:read_mcp_memory",
 }
 """The programs, and the module and function that read the files of each."""
 
 
 def register(registry: Registry) -> None:
-    """Add the command, and the programs."""
     registry.needs(1)
     registry.add_operation(
         "import",

@@ -80,7 +80,6 @@ class Placed:
 
     @property
     def holds_secret(self) -> bool:
-        """Whether a secret is among the threats."""
         return not SECRETS.keys().isdisjoint(self.threats)
 
     def described(self) -> str:
@@ -92,10 +91,7 @@ class Placed:
 
 @dataclass(frozen=True, slots=True)
 class ImportPlan:
-    """What an import would do: the entries, what has no place, and what to say of both.
-
-    ``expected`` are the digests of the files that it was made for.
-    """
+    """What an import would do, made for files with the digests ``expected``."""
 
     profile: str
     entries: tuple[Placed, ...]
@@ -118,13 +114,7 @@ def plan_import(  # noqa: PLR0913 - each is a choice of the caller's, by keyword
     categories: Mapping[str, str] | None = None,
     skip_withheld: bool = False,
 ) -> ImportPlan:
-    """What bringing ``imported`` into a profile's files would do; nothing is written.
-
-    ``target`` is where all of it goes, by default where the other program has it, else ``user``. ``categories`` gives a
-    category to a kind (``ANY`` to the others); by default a kind goes to the category of its name, and to
-    ``__uncategorized__`` where the root declares none. ``skip_withheld`` leaves out what a prompt would withhold.
-    Raises ``UnknownNameError``, for a kind that nothing is of too, and ``UnreadableError``.
-    """
+    """What bringing ``imported`` into a profile's files would do; nothing is written. ``categories`` are by kind."""
     workspace.profile(profile)
     placing = _Placing(workspace.config, _by_kind(categories or {}, imported), clock.today())
     left_out = list(imported.left_out)
@@ -219,11 +209,9 @@ class _Placing:
                 raise undeclared(name, suggestion(slugify(name), self.config.taxonomy.categories, "categories"))
 
     def category(self, entry: ImportedEntry) -> str:
-        """The category of an entry."""
         return self._of_kind(entry.kind or "") or UNCATEGORIZED
 
     def is_lost(self, kind: str) -> bool:
-        """Whether entries of a kind have no category here."""
         return self._of_kind(kind) is None
 
     def _of_kind(self, kind: str) -> str | None:

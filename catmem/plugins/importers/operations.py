@@ -18,8 +18,6 @@ from catmem.writing.written import Written
 
 @dataclass(frozen=True, slots=True)
 class FinishedImport:
-    """What an import was to bring, and what it wrote."""
-
     plan: ImportPlan
     written: Sequence[Written]
 

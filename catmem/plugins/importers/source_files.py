@@ -117,10 +117,7 @@ class File(NamedTuple):
 
 
 def day_of_file(path: Path) -> date | None:
-    """The day on which a file was last changed; ``None`` for a time that is no date.
-
-    ``None`` for today, too: a file that was copied or cloned just now is of today, however old its text is.
-    """
+    """The day of a file's last change; ``None`` for today, as of a file that was just copied, and for no date."""
     try:
         day = date.fromtimestamp(path.stat().st_mtime)  # noqa: DTZ012 - a day in a memory file has no time zone
     except (OSError, OverflowError, ValueError):
@@ -134,13 +131,11 @@ def read_file(path: Path) -> File:
 
 
 def read_text(path: Path) -> str:
-    """The text of one file. Raises ``UnreadableError`` and its kinds."""
     with errors_at(path):
         return unify_newlines(decode(read_data(path)).removeprefix(BOM))
 
 
 def read_data(path: Path) -> bytes:
-    """The bytes of one file. Raises ``UnreadableError`` and its kinds."""
     return read_bounded(path, FILE_BYTES)
 
 
@@ -173,10 +168,7 @@ def refuse_missing(path: Path) -> None:
 
 
 def within(folder: Path, *names: str) -> Path:
-    """A path in a folder that was named. Raises ``UnreadableError`` (``symlink``) if a link leads out of the folder.
-
-    The author of the folder could have any file of yours read.
-    """
+    """A path in a folder that was named; refuses a link out of it, whose author could have any file of yours read."""
     path = folder.joinpath(*names)
     whole = os.path.realpath(folder)
     if os.path.commonpath([whole, os.path.realpath(path)]) != whole:
@@ -268,7 +260,6 @@ class _Fields:
         self._last = ""
 
     def read_line(self, line: str) -> None:
-        """Read one more line."""
         last = self._last
         # Fields below an empty one (`metadata:`) count as fields of their own.
         nested = bool(last) and not self.fields[last] and line.startswith(" ")

@@ -9,6 +9,5 @@ from catmem.registry import Registry
 
 
 def register(registry: Registry) -> None:
-    """Add the page."""
     registry.needs(1)
     registry.add_pages("catmem.plugins.page.site")

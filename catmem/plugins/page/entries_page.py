@@ -24,19 +24,23 @@ from catmem.errors import RequestError
 from catmem.jsonable import jsonable
 from catmem.model.document import Document, Entry, TagValue
 from catmem.names import UNCATEGORIZED, parts_of
-from catmem.plugins.page.page_view import Page, PageRequest, can_be_undone, of_entity, record_of
-from catmem.plugins.page.rendering import own_address, reference, title_of, with_query
-from catmem.plugins.page.writing import (
+from catmem.plugins.page.page_view import (
     TICK,
     FormAction,
+    Page,
+    PageRequest,
     Redirect,
     SentForm,
     bad_form,
+    can_be_undone,
     done,
     nothing_ticked,
+    of_entity,
     put,
+    record_of,
     seen_text,
 )
+from catmem.plugins.page.rendering import own_address, reference, title_of, with_query
 from catmem.staleness.lineage import entry_in
 from catmem.staleness.review import Answering, answering_to, corrections, day_of
 from catmem.store.contract import stale, unknown_revision
@@ -50,10 +54,7 @@ from catmem.writing.request import Operation
 
 
 class Choices(NamedTuple):
-    """What a form of a file of ``owner`` offers: categories, whether there may be new ones, and known domains.
-
-    A category is a slug and a title, and whether the profile of the file reads it there.
-    """
+    """What a form of a file of ``owner`` offers; a category is a slug, a title, and whether that profile reads it."""
 
     owner: str
     categories: list[tuple[str, str, bool]]
@@ -130,7 +131,6 @@ class EntryDraft:
 
     @classmethod
     def sent(cls, fields: Mapping[str, str]) -> EntryDraft:
-        """What a person sent."""
         texts = {name: fields.get(name, "") for name in ("content", "category", "new_category", "expires", "domain")}
         return cls(**texts, verified="verified" in fields)
 
@@ -152,11 +152,9 @@ class EntryDraft:
 
     @property
     def goes_to(self) -> str:
-        """The category that the person chose."""
         return self.new_category.strip() or self.category
 
     def addition(self) -> Operation:
-        """The operation that adds it."""
         tags: TagFields = {}
         if self.expires.strip():
             tags["expires"] = self.expires.strip()
@@ -212,7 +210,6 @@ def _domain(text: str) -> str | list[str] | None:
 
 
 def verify(sent: SentForm) -> Redirect:
-    """The entry still holds."""
     return _answered(sent, answering_to("keep", _meant(sent), clock.today()))
 
 
@@ -222,7 +219,6 @@ def expire(sent: SentForm) -> Redirect:
 
 
 def remove(sent: SentForm) -> Redirect:
-    """The entry goes out of the file."""
     return _answered(sent, answering_to("remove", _meant(sent), clock.today()))
 
 
@@ -232,7 +228,6 @@ def edit(sent: SentForm) -> Redirect:
 
 
 def add(sent: SentForm) -> Redirect:
-    """A new entry."""
     return _put(sent, [EntryDraft.sent(sent.fields).addition()])
 
 

@@ -21,9 +21,8 @@ from catmem.merging.branches import (
 from catmem.merging.merging import MergeRequest, plan_merge
 from catmem.model.merge import Conflict, Reason
 from catmem.plugins.page.entries_page import in_field
-from catmem.plugins.page.page_view import Page, PageRequest, of_entity, record_of
+from catmem.plugins.page.page_view import FormRefusal, Page, PageRequest, Redirect, SentForm, done, of_entity, record_of
 from catmem.plugins.page.rendering import beginning, diff_of, text_of
-from catmem.plugins.page.writing import FormRefusal, Redirect, SentForm, done
 from catmem.seeding.slices import conflict_id
 from catmem.store.contract import Revision, unknown_revision
 from catmem.text import counted, plural
@@ -43,7 +42,6 @@ NOW = "now"
 
 
 def history(asked: PageRequest) -> Page:
-    """The revisions of a file, the newest first."""
     workspace, entity = asked.workspace, asked.named
     first = (asked.page - 1) * _SIZE
     digest, newest = bytes_digest(workspace.store.peek(entity)), workspace.store.head(entity)
@@ -167,10 +165,7 @@ OUTLOOKS = {
 
 @dataclass(frozen=True, slots=True)
 class BranchDecision:
-    """A conflict with what was chosen of it. ``choices`` are what may be, with words for it, and whether it was chosen.
-
-    ``words`` are those of the text field, ``kept`` the tags that they get.
-    """
+    """A conflict and what was chosen of it; ``words`` are those of the text field, ``kept`` the tags that they get."""
 
     found: Disagreement
     key: str
@@ -181,12 +176,10 @@ class BranchDecision:
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing was chosen."""
         return not any(chosen for *_, chosen in self.choices)
 
 
 def all_branches(asked: PageRequest) -> Page:
-    """The branches of all files that are not merged yet."""
     return Page("branches.html", {**branches_of_all(asked.workspace)._asdict(), "outlooks": OUTLOOKS})
 
 

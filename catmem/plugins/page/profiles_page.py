@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import partial
+from functools import cache, partial
 from itertools import groupby
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,27 +16,32 @@ from catmem.config.access import visible
 from catmem.config.json_schema import shown
 from catmem.config.profile import Profile, limit_of
 from catmem.digest import bytes_digest
-from catmem.errors import CatmemError, RequestError, UnknownNameError
+from catmem.errors import CatmemError, QueryError, RequestError, UnknownNameError
+from catmem.linting.linted import LintedFile
+from catmem.linting.root_lint import Linter
+from catmem.linting.rule import SEVERITIES, Diagnostic
 from catmem.model.document import Entry
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED, parts_of
 from catmem.plugins.page.entries_page import EntryDraft, choices
-from catmem.plugins.page.page_view import Page, PageRequest
-from catmem.plugins.page.rendering import DIFF_LINES, bar_of, diff_of, paged, title_of
-from catmem.plugins.page.writing import Redirect, SentForm, bad_form, refuse_partly
+from catmem.plugins.page.page_view import Page, PageRequest, Redirect, SentForm, bad_form, refuse_partly
+from catmem.plugins.page.rendering import DIFF_LINES, bar_of, diff_of, paged, reference, title_of, with_query
 from catmem.prompt.prompt import Manifest, build_prompt
 from catmem.prompt.sizes import budget_uses, limit_uses, percent_of
+from catmem.search.index import Snippet
+from catmem.search.search import Searched, search_everywhere
+from catmem.search.search import search as search_one
 from catmem.seeding.lockfile import seeded_copies
 from catmem.seeding.plan import SeedPlan, seed_order
 from catmem.seeding.planner import file_is_due
 from catmem.seeding.slices import Choice, FilePlan, Resolve, conflict_id
 from catmem.server.requests import bad_parameter
-from catmem.staleness.freshness import dated_ahead
+from catmem.staleness.freshness import State, dated_ahead
 from catmem.staleness.lineage import freshness_of
 from catmem.text import size_of, unmerged_warnings
 from catmem.workspace.overview import Overview, ProfileOverview, next_steps
 from catmem.workspace.profile_memory import Reading, seen_file
 from catmem.workspace.reports import Fleet, explain, files_of, read_access
-from catmem.workspace.root import collect_errors
+from catmem.workspace.root import agent_names, collect_errors, load_each
 from catmem.workspace.seen_entry import SeenEntry
 from catmem.workspace.workspace import Workspace
 
@@ -89,10 +94,7 @@ def specialists(overview: Overview) -> list[ProfileOverview]:
 
 
 def saved_by(overview: Overview, lines: Sequence[ProfileOverview]) -> tuple[int, int, float]:
-    """The characters of these profiles' prompts, those without sections, and the percent saved (below 0: none).
-
-    Without sections a profile would load its source's flat files, or those of its own.
-    """
+    """The characters of these prompts, those of the flat files in their place, and the percent saved."""
     flats = {line.name: line.sizes.flat.characters for line in overview.lines if line.sizes}
     prompts = sum(line.sizes.prompt.characters for line in lines if line.sizes)
     flat = sum(max(flats.get(line.name, 0), flats.get(line.slice_of or "", 0)) for line in lines)
@@ -212,11 +214,7 @@ _SIZE = 50
 
 @dataclass(frozen=True, slots=True)
 class Shown(SeenEntry):
-    """An entry on the page.
-
-    ``ahead`` are its tags that hold a date in the future. ``follows`` are the entities that it is a copy of: it is
-    changed there.
-    """
+    """An entry with its tags that hold a date in the future, and the entities that it is a copy of."""
 
     in_sight: bool
     ahead: tuple[tuple[str, date], ...]
@@ -297,7 +295,7 @@ _ROWS = 200
 _MOST = 20
 _LINES_OF_MANY = 150
 
-STATES = {
+SEEDED = {
     "conflict": "conflict",
     "settled": "conflict, settled",
     "new": "new",
@@ -311,7 +309,6 @@ STATES = {
 
 
 def seeds(asked: PageRequest) -> Page:
-    """Every profile that another seeds, with what waits."""
     overview = asked.overviews.read()
     found = [(line, line.seeded) for line in overview.lines if line.seeded is not None]
     waiting = Counter(seeded.source for _, seeded in found if not seeded.in_step)
@@ -358,7 +355,7 @@ def _seed_page(workspace: Workspace, source: str, name: str | None, resolve: str
             "plan": plan,
             "files": [_seeded_file(each, plan, most) for each in found[:_MOST]],
             "more": len(found) - _MOST,
-            "states": STATES,
+            "states": SEEDED,
             "watched": [
                 *((each.target, bytes_digest(each.before.encode())) for each in found[:_MOST]),
                 *((entity, read.digest) for entity, read in plan.read.items()),
@@ -426,3 +423,145 @@ def apply_seed(sent: SentForm) -> Redirect:
     refused = [each for result in results for each in result.refused]
     refuse_partly([f"{each.name}: {each.error}" for each in refused], len(written), "seeded")
     return Redirect(urlsplit(sent.back).path, written)
+
+
+_MOST_FOUND = 50
+_LONGEST = 400
+"""Characters of a query that are looked for."""
+
+STATES: dict[State, str] = {"fresh": "Fresh", "stale": "Stale", "expired": "Expired", "unverified": "Unverified"}
+
+
+def search(asked: PageRequest) -> Page:
+    """The entries that a query finds, the best first; the query may name a ``profile`` and a ``state``."""
+    profiles = agent_names(asked.workspace)
+    query = asked.query.get("q", "").strip()[:_LONGEST]
+    name, state = asked.choice("profile", profiles), asked.choice("state", STATES)
+    searched, problem = Searched([], 0), None
+    if query:
+        try:
+            searched = _searched(asked, name, query, state)
+        except QueryError as error:
+            problem = error
+
+    @cache
+    def seen(name: str, target: str) -> frozenset[str]:
+        document, profile = asked.workspace.read(name, target).document, asked.workspace.profile(name)
+        return frozenset(visible(document, target, profile, asked.workspace.config.taxonomy).categories)
+
+    hits = [
+        {
+            "name": (owner := parts_of(hit.entity).owner),
+            "found": hit,
+            "pieces": tuple(_pieces(hit.snippet)),
+            "ahead": dated_ahead(hit.entry.tags, clock.today()),
+            "in_sight": hit.entry.category in seen(owner, hit.target),
+        }
+        for hit in searched.found
+    ]
+    return Page(
+        "search.html",
+        {
+            "q": query,
+            "profiles": profiles,
+            "profile": name,
+            "states": STATES,
+            "state": state,
+            "hits": hits,
+            "total": searched.total,
+            "unreadable": searched.unreadable,
+            "problem": problem,
+        },
+        422 if problem else 200,
+    )
+
+
+def _searched(asked: PageRequest, name: str | None, query: str, state: State | None) -> Searched:
+    states = [state] if state else None
+    if name is None:
+        return search_everywhere(asked.workspace, query, limit=_MOST_FOUND, state=states, whole=True)
+    return search_one(asked.workspace, name, query, limit=_MOST_FOUND, state=states, whole=True)
+
+
+def _pieces(snippet: Snippet) -> Iterator[tuple[str, bool]]:
+    place = 0
+    for start, end in snippet.hits:
+        if start > place:
+            yield snippet.text[place:start], False
+        yield snippet.text[start:end], True
+        place = end
+    if place < len(snippet.text):
+        yield snippet.text[place:], False
+
+
+# --- what lint finds in the whole root -------------------------------------------------------------------------------
+
+
+_FINDINGS = 100
+
+SEVERITY = {"error": "Errors", "warning": "Warnings", "hint": "Hints"}
+
+
+REVIEWED = frozenset({"CM307", "CM308"})
+"""The rules whose findings a review asks about."""
+
+
+def lint(asked: PageRequest) -> Page:
+    """Findings by file, those of copies with what they follow; the query may name a ``severity`` and a ``rule``."""
+    linter = Linter.open(asked.workspace.root)
+    try:
+        found = linter.run()
+        counted = found.diagnostics
+        severity = asked.choice("severity", SEVERITIES)
+        rule = asked.if_there("rule", [each.code for each in counted])
+        chosen = [each for each in counted if severity in {None, each.severity} and rule in {None, each.code}]
+        listed = list(_located(linter, chosen))
+    finally:
+        linter.close()
+    some = paged(listed, asked.page, _FINDINGS)
+    files: list[dict[str, Any]] = []
+    profiles = [each.name for each in load_each(asked.workspace)[0]]
+    for each in some.rows:
+        path, entity = each["finding"].path, each["entity"]
+        if not files or files[-1]["path"] != path:
+            of_profile = (f"/page/profiles/{name}" for name in profiles if path == f"profiles/{name}.yaml")
+            address = next(of_profile, None) if entity is None else f"/page/files/{entity}"
+            files.append({"path": path, "address": address, "is_memory": entity is not None, "findings": []})
+        files[-1]["findings"].append(each)
+    names = {each.code: each.name for each in counted}
+    rules = Counter(each.code for each in counted)
+    return Page(
+        "lint.html",
+        {
+            "found": found,
+            "problems": found.errors,
+            "severity_counts": Counter(each.severity for each in counted),
+            "rule_counts": rules,
+            "severities": SEVERITY,
+            "severity": severity,
+            "rule": rule,
+            "rules": {code: f"{code} {names[code]}" for code, _ in rules.most_common()},
+            "paged": some,
+            "files": files,
+            "total": len(counted),
+            "in_copies": len(chosen) - len(listed),
+        },
+    )
+
+
+def _located(linter: Linter, findings: Sequence[Diagnostic]) -> Iterator[dict[str, Any]]:
+    """Each finding with where it is, the page that does what it asks for, and the files whose copies have it too."""
+    entity: str | None = None
+    entries: Sequence[Entry] = ()
+    path: str | None = None
+    for each, copies in linter.once(findings):
+        if each.path != path:
+            path, entity, file = each.path, linter.entity(each.path), linter.file(each.path)
+            entries = file.document.entries if entity is not None and isinstance(file, LintedFile) else ()
+        entry = next((one.id for one in entries if one.start <= each.start < one.end), None)
+        address = None
+        if each.code in REVIEWED and entity is not None and entry is not None:
+            queue = with_query("/page/queue", profile=parts_of(entity).owner, entry=entry)
+            address = f"{queue}#{reference(entry)}"
+        followers = sorted({linter.entity(copy.path) or copy.path for copy in copies})
+        yield {"finding": each, "entity": entity, "entry": entry, "address": address, "copies": followers}

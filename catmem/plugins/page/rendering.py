@@ -36,7 +36,6 @@ _FOLDER = Path(__file__).parent
 
 
 def rendered(template: str, context: Mapping[str, Any]) -> bytes:
-    """A page as UTF-8."""
     html: str = environment().get_template(template).render(context)
     # Only names of files can hold what UTF-8 cannot; its escape says the same.
     return html.encode(errors="backslashreplace")
@@ -200,7 +199,6 @@ def moment(timestamp: str) -> str:
 
 
 def part(value: str) -> str:
-    """A text as one part of an address."""
     return quote(value, safe="")
 
 
@@ -234,7 +232,6 @@ _FULL = 100
 
 
 def bar_of(name: str, used: int, of: int) -> Bar:
-    """The bar of a budget or limit."""
     percent = round(100 * used / of) if of else (100 if used else 0)
     level = "over" if used > of else "near" if percent >= _NEAR else "calm"
     return Bar(name, used, of, percent, f"{min(percent, _FULL)}%", level)
@@ -282,10 +279,7 @@ def with_query(address: str, **said: str | None) -> str:
 
 
 class DiffLine(NamedTuple):
-    """One line of a diff: ``kind`` is ``same``, ``old``, ``new`` or ``gap``; ``parts`` are texts, each changed or not.
-
-    ``old`` and ``new`` are the numbers of the line on either side, from 1.
-    """
+    """One line of a diff with its numbers on either side; ``parts`` are texts, each changed or not."""
 
     kind: str
     old: int | None

@@ -12,19 +12,9 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from catmem.errors import RequestError
-from catmem.plugins.page import (
-    entries_page,
-    history_page,
-    page_view,
-    profiles_page,
-    proposals_page,
-    rendering,
-    search_page,
-    sort_page,
-    writing,
-)
+from catmem.plugins.page import entries_page, history_page, page_view, profiles_page, proposals_page, rendering
 
-view, change = page_view.reading, writing.writing
+view, change = page_view.reading, page_view.writing
 error_page = page_view.error_page
 STATIC = Path(__file__).parent / "static"
 
@@ -35,9 +25,9 @@ VIEWS = {
     "/proposals/{id}": view(proposals_page.one_proposal),
     "/page/profiles/{name}": view(profiles_page.profile_prompt),
     "/page/files/{name}/{target}": view(profiles_page.whole_file, "category", "entry", "page"),
-    "/page/sort/{name}/{target}": view(sort_page.unsorted, "page"),
-    "/page/tidy": view(sort_page.tidy, "page"),
-    "/page/promote": view(sort_page.promote, "page"),
+    "/page/sort/{name}/{target}": view(proposals_page.unsorted, "page"),
+    "/page/tidy": view(proposals_page.tidy, "page"),
+    "/page/promote": view(proposals_page.promote, "page"),
     "/page/edit/{name}/{target}": view(entries_page.edit_form, "entry", "where", "next", "back"),
     "/page/history/{name}/{target}": view(history_page.history, "page"),
     "/page/history/{name}/{target}/{revision}": view(history_page.revision, "since", "to"),
@@ -46,17 +36,17 @@ VIEWS = {
     "/page/seeds": view(profiles_page.seeds),
     "/page/seeds/{name}": view(profiles_page.one_seed, "resolve"),
     "/page/seeds/from/{source}": view(profiles_page.seeds_of, "resolve"),
-    "/page/lint": view(search_page.lint, "severity", "rule", "page"),
+    "/page/lint": view(profiles_page.lint, "severity", "rule", "page"),
     "/page/access": view(profiles_page.access, "target"),
     "/page/access/{name}/{category}": view(profiles_page.explained),
-    "/page/search": view(search_page.search, "q", "profile", "state"),
+    "/page/search": view(profiles_page.search, "q", "profile", "state"),
 }
 """What is shown, by address, and what its query may say."""
 
 _ENTRY = ("entry", "where", "next")
 _DRAFT = ("content", "category", "new_category", "expires", "domain")
 _MOVE = ("category", "new_category")
-_TICKED = f"{writing.TICK}*"
+_TICKED = f"{page_view.TICK}*"
 _DECISIONS = ("choice-*", "words-*")
 _BRANCH = "/page/branches/{name}/{target}/{branch}"
 _HISTORY = "/page/history/{name}/{target}"
@@ -68,9 +58,9 @@ CHANGES = {
     "/page/change/edit": change(entries_page.edit, *_ENTRY, *_DRAFT, "verified", says="Save"),
     "/page/change/add": change(entries_page.add, *_DRAFT, says="Add it"),
     "/page/change/undo": change(entries_page.undo),
-    "/page/change/sort": change(sort_page.sort, "id-*", "take-*", "to-*", "other-*", "new-*", says="Sort ticked"),
-    "/page/change/tidy": change(sort_page.settle, f"{sort_page.PAIR}*", says="Tidy as chosen"),
-    "/page/change/promote": change(sort_page.propose, f"{sort_page.TAKE}*", says="Propose ticked"),
+    "/page/change/sort": change(proposals_page.sort, "id-*", "take-*", "to-*", "other-*", "new-*", says="Sort ticked"),
+    "/page/change/tidy": change(proposals_page.settle, f"{proposals_page.PAIR}*", says="Tidy as chosen"),
+    "/page/change/promote": change(proposals_page.propose, f"{proposals_page.TAKE}*", says="Propose ticked"),
     **{
         f"/page/change/ticked/{name}": change(
             entries_page.action(name), _TICKED, *_MOVE * (name == "move"), says=f"{says} what is ticked"
@@ -107,7 +97,6 @@ class CachedFiles(StaticFiles):
 
 
 def routes() -> list[BaseRoute]:
-    """The routes of the page."""
     return [
         *(Route(path, endpoint, methods=["GET"]) for path, endpoint in VIEWS.items()),
         *(Route(path, endpoint, methods=["POST"]) for path, endpoint in CHANGES.items()),

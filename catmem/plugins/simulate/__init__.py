@@ -6,7 +6,6 @@ from catmem.registry import Registry
 
 
 def register(registry: Registry) -> None:
-    """Add the command."""
     registry.needs(1)
     registry.add_operation(
         "simulate",

@@ -2,9 +2,8 @@
 
 ::
 
-    document ── sort_lines ──> what is proposed ── sort_list <──> a person's editor, a model's answer
-                                                      │
-                                                      └── sorted_text ──> one new text ── sort_files ──> one revision
+    document ── sort_lines ──> what is proposed, as a list <──> a person's editor, a model's answer
+                                        └── sort_files ──> one new text, one revision
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from catmem.registry import Registry
 
 
 def register(registry: Registry) -> None:
-    """Add both commands."""
     registry.needs(1)
     registry.add_operation(
         "sort",

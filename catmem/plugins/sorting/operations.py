@@ -1,24 +1,29 @@
 """The operations sort and tidy: entries sorted into sections, and what memory says twice."""
 
+from __future__ import annotations
+
+import os
 import shlex
+import signal
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from tempfile import TemporaryFile
 from typing import Annotated, Any
 
 from catmem.config.profile import refuse_no_root
-from catmem.errors import ConfigError, UnreadableError
+from catmem.errors import ConfigError, UnreadableError, errors_at
 from catmem.files import read_bounded, shown_path
 from catmem.jsonable import jsonable
 from catmem.names import parts_of
 from catmem.ops.shared import DryRun, OneFile
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
-from catmem.plugins.sorting.asking import answer_of
 from catmem.plugins.sorting.sort_files import SortPlan, apply_sort, plan_sort, unsorted_elsewhere
-from catmem.plugins.sorting.sort_lines import LABELLED, SortLine
-from catmem.plugins.sorting.sort_list import question, read_list, read_proposals
+from catmem.plugins.sorting.sort_lines import LABELLED, SortLine, question, read_list, read_proposals
 from catmem.plugins.sorting.tidying import list_tidy, propose_tidy
 from catmem.text import MAX_FILE_BYTES, counted, decode, few, plural
 from catmem.workspace.change_plan import ChangePlan
@@ -199,3 +204,42 @@ def tidy(
         return Outcome(proposed, {"proposed": jsonable(proposed)}, problems=found.problems, notes=notes)
     said = jsonable({"suggestions": found.suggestions, "private": found.private, "problems": found.problems})
     return Outcome(found, said, problems=found.problems, notes=notes)
+
+
+_LONGEST = 600
+"""Seconds that a command may take."""
+_HINT = "Nothing was written. The command gets the prompt on standard input, and prints the answer."
+
+
+def answer_of(command: str, prompt: str) -> str:
+    """What a command of the user's shell answers. Raises ``ConfigError`` (``ask_failed``) and ``UnreadableError``."""
+    shell = os.environ.get("SHELL") or "/bin/sh"
+    # Files and no pipes: what the command left running may hold its output open, and is not waited for.
+    with TemporaryFile() as asked, TemporaryFile() as answer:
+        asked.write(prompt.encode())
+        asked.seek(0)
+        try:
+            # In a session of its own, so that all that it started ends with it.
+            running = subprocess.Popen(  # noqa: S603 - the user names it
+                [shell, "-c", command], stdin=asked, stdout=answer, start_new_session=True
+            )
+        except OSError as error:
+            raise _failed(f"cannot be run by {shell}: {error.strerror}") from error
+        with running:
+            try:
+                status = running.wait(_LONGEST)
+            except subprocess.TimeoutExpired as error:
+                raise _failed(f"gave no answer within {_LONGEST:,} seconds, and was ended") from error
+            finally:
+                with suppress(ProcessLookupError):  # what it started and left behind ends too
+                    os.killpg(running.pid, signal.SIGKILL)
+        if status:
+            program = next((word for word in command.split() if "=" not in word), "")  # what follows may be a secret
+            raise _failed(f"ended with status {status}: {program}")
+        answer.seek(0)
+        with errors_at(hint=_HINT):
+            return decode(answer.read())
+
+
+def _failed(why: str) -> ConfigError:
+    return ConfigError(f"the command of --ask {why}", code="ask_failed", hint=_HINT)

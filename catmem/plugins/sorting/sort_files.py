@@ -25,8 +25,16 @@ from catmem.names import (
     parts_of,
     slugify,
 )
-from catmem.plugins.sorting.sort_lines import ACTIONS, LABELLED, Described, Proposer, SortLine
-from catmem.plugins.sorting.sort_list import Checker, ReadList, as_text
+from catmem.plugins.sorting.sort_lines import (
+    ACTIONS,
+    LABELLED,
+    Checker,
+    Described,
+    Proposer,
+    ReadList,
+    SortLine,
+    as_text,
+)
 from catmem.store.contract import Change
 from catmem.syntax import tags as tag_blocks
 from catmem.text import MAX_FILE_BYTES, printable
@@ -47,7 +55,6 @@ from catmem.workspace.root import Root, configured_now, load_each
 
 
 def category_of(line: SortLine) -> str:
-    """The category that a line's entry goes to."""
     if line.choice in ACTIONS:
         return UNCATEGORIZED
     return slugify(line.choice[1:]) if line.choice.startswith("+") else line.choice
@@ -56,11 +63,7 @@ def category_of(line: SortLine) -> str:
 def sort_document(
     document: Document, lines: Sequence[SortLine], titles: Mapping[str, str], *, shared: bool = False
 ) -> Migration:
-    """What the lines of a list make of a document, as a ``Migration``.
-
-    The lines were made of ``titled(document)``; ``titles`` are those of all categories, in the order of new sections.
-    ``shared`` is as in ``tidied``. Raises ``EditError`` (``not_possible``) if there is no text that says all this.
-    """
+    """What the lines of a list make of a document; ``titles`` give new sections their names and their order."""
     kept = [line for line in lines if line.choice not in {DROP, SECRET}]
     planned = tuple(_planned(line) for line in kept)
     if all(line.choice == STAYS and not line.part for line in lines):
@@ -104,29 +107,21 @@ class SortPlan:
 
     @property
     def name(self) -> str:
-        """The entity, or the name of the file."""
         return self.entity or self.path.name
 
     @property
     def titles(self) -> dict[str, str]:
-        """The titles of the categories that may be chosen."""
         return {slug: category.title for slug, category in self.categories.items()}
 
     @property
     def checker(self) -> Checker:
-        """What holds lists against the lines of this plan."""
         return Checker(self.lines, self.titles, self.workspace.config)
 
     def to_text(self) -> str:
-        """The list to edit."""
         return as_text(self.lines, self.name, self.document.digest, self.categories)
 
     def harmless(self, *, unsure: bool = False) -> tuple[SortLine, ...]:
-        """What is sure, with ``unsure`` the best guess of each other entry too, unless it is weak.
-
-        What would be removed stays: no person looked at it. So does what looks hostile, and what has
-        a label: a migration takes that off, and looks at no entry with a category.
-        """
+        """What is sure, with ``unsure`` any fair guess too; what would go, or is hostile or labelled, stays."""
         lines = []
         for line in self.lines:
             choice = line.likely[0] if unsure and line.choice == DROP and line.likely else line.choice
@@ -135,7 +130,6 @@ class SortPlan:
         return tuple(lines)
 
     def chosen(self, read: ReadList) -> tuple[SortLine, ...]:
-        """The lines that a list chooses."""
         is_other = read.name not in {None, self.name, printable(self.name)}
         if read.digest not in {None, self.document.digest} or (is_other and self.entity):
             raise self._of_another(read, is_other=is_other)
@@ -169,7 +163,6 @@ class SortedEntries(NamedTuple):
     unread: tuple[str, ...]
 
     def __json__(self) -> dict[str, Any]:
-        """JSON-ready data; the text of a secret is not in it."""
         secrets = [{"entry": line.number, "line": line.line} for line in self.secrets]
         return {"declared": self.declared, "counts": self.counts, "secrets": secrets, "unread": self.unread}
 

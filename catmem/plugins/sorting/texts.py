@@ -19,8 +19,8 @@ from catmem.names import STAYS, category_name, parts_of
 from catmem.ops.table import Call
 from catmem.plugins.sorting.operations import SortedFile, chosen, finish
 from catmem.plugins.sorting.sort_files import SortedEntries, SortPlan
-from catmem.plugins.sorting.sort_list import beginning, read_list
-from catmem.plugins.sorting.sort_list import shown as shown_text
+from catmem.plugins.sorting.sort_lines import beginning, read_list
+from catmem.plugins.sorting.sort_lines import shown as shown_text
 from catmem.plugins.sorting.tidying import ProposedTidying, Suggestion, TidyList
 from catmem.text import counted, first_line, printable
 

@@ -85,7 +85,6 @@ def same_words(text: str) -> tuple[str, ...]:
 
 
 def plain_words(text: str) -> list[str]:
-    """All words of a text without the signs of a sentence, in order."""
     chunks = (chunk.strip(_AROUND) for chunk in normalize("NFC", text).casefold().split())
     return [word for word in chunks if word not in _DASHES]
 
@@ -140,7 +139,6 @@ def _candidates(keys: Sequence[set[str]]) -> set[tuple[int, int]]:
 
 
 def _values(words: Sequence[Word]) -> Values:
-    """The values of a text, each with the words beside it."""
     found = []
     for place, word in enumerate(words):
         if word.kind != "word":
@@ -164,7 +162,6 @@ def _unlike(one: Values, other: Values, shared: set[str]) -> tuple[float, tuple[
 
 
 def words_of(text: str) -> list[Word]:
-    """The words of a text that carry meaning, in order."""
     text = _TWELVE_HOURS.sub(lambda at: f"{int(at[1]) % 12 + 12 * (at[3] in 'pP')}:{at[2] or '00'}", text)
     raws = _WORD.findall(text)
     lows = [fold(raw).removesuffix("'s").removesuffix("\u2019s") for raw in raws]
@@ -207,7 +204,6 @@ class TidyEntry(LintedEntry):
     __json__ = "entity category line id tags text=body"
 
     def __init__(self, entity: str, line: int, entry: Entry, *, copied: bool = False) -> None:
-        """``entity`` is such as ``trinity/user``; ``line`` counts from 1."""
         super().__init__(entry)
         self.entity, self.line, self.copied = entity, line, copied
         self.owner = parts_of(entity).owner
@@ -215,10 +211,7 @@ class TidyEntry(LintedEntry):
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """Two entries that say one thing twice, or may. ``operations`` are on ``entity``; without any they are only shown.
-
-    Of the ``entries`` the first one stays, if one goes.
-    """
+    """Two entries that say one thing twice, or may; the first stays. Without operations they are only shown."""
 
     kind: SuggestionKind
     entity: str
@@ -283,10 +276,7 @@ def _together(entries: Sequence[TidyEntry], pair: Alike) -> Suggestion:
 
 
 class TidyList(NamedTuple):
-    """What is suggested, how many entries have a secret or hostile text and are left out, and what cannot be read.
-
-    ``digests`` are those of the files that it was made of, by entity.
-    """
+    """What is suggested, how many secret or hostile entries are left out, and the digests of files by entity."""
 
     suggestions: list[Suggestion]
     private: int

@@ -6,7 +6,6 @@ from catmem.registry import Registry
 
 
 def register(registry: Registry) -> None:
-    """Add both kinds of store."""
     registry.needs(1)
     registry.add_store("sqlite", "catmem.plugins.sql.backends:SQLITE")
     registry.add_store("postgresql", "catmem.plugins.sql.backends:POSTGRESQL")

@@ -41,7 +41,6 @@ class DriverError(Exception):
     """What a driver raised. ``is_lost``: there is no connection any more; ``is_connecting``: there was none yet."""
 
     def __init__(self, error: BaseException | None, *, is_lost: bool = False, is_connecting: bool = False) -> None:
-        """``error`` is the driver's own."""
         super().__init__(str(error))
         self.is_lost = is_lost
         self.is_connecting = is_connecting
@@ -53,7 +52,6 @@ class TransientError(Exception):
     """The database asks to try again. Nothing was written; ``error`` is for when that was often enough."""
 
     def __init__(self, error: CatmemError, *, patience: float | None = None) -> None:
-        """``error`` says that nothing was written; ``patience`` is in seconds, where trying longer makes no sense."""
         super().__init__(str(error))
         self.error = error
         self.patience = patience
@@ -133,7 +131,6 @@ class Statement:
     """SQL with parameters such as ``:entity``; ``postgresql`` is what it is there, where that differs."""
 
     def __init__(self, sqlite: str, postgresql: str | None = None) -> None:
-        """Psycopg writes a parameter in another way."""
         server = (postgresql or sqlite).replace("%", "%%")
         self.texts = {"sqlite": sqlite, "postgresql": _NAMED.sub(r"%(\1)s", server)}
 
@@ -142,7 +139,6 @@ class Link:
     """A connection, for as long as a transaction or a look. Its methods raise ``DriverError``."""
 
     def __init__(self, database: Database, driver: DriverConnection) -> None:
-        """Only ``Database`` makes them."""
         self.kind = database.kind
         self.tables = database.tables
         """As what the tables were known when it was begun: see ``tables.Readiness``."""
@@ -164,7 +160,6 @@ class Link:
             return self._cursor.fetchall()  # type: ignore[no-any-return]
 
     def first(self, statement: Statement, **values: object) -> Sequence[Any] | None:
-        """Run a query, and give the first row of what it finds."""
         found = self.rows(statement, **values)
         return found[0] if found else None
 
@@ -241,10 +236,7 @@ _FREE = frozenset({
 
 
 def ask_for_proof(options: dict[str, Any]) -> None:
-    """Have a server on another host prove itself, by the options with which it is connected to.
-
-    Raises ``StoreError`` (``bad_store``) if the root asks for less, or for what only its reader may say.
-    """
+    """Have a server on another host prove itself; raises ``StoreError`` if the root asks for less."""
     if _is_local(options):
         return
     for name, (asked, variable) in _ASKED.items():
@@ -299,10 +291,7 @@ class Database:
     """Connections to one database, opened as they are needed. Safe in threads, and after a fork."""
 
     def __init__(self, url: str, *, timeout: float, root: Path | None = None) -> None:
-        """``timeout`` is in seconds: how long a write waits for others. ``root`` keeps which databases it has had.
-
-        Raises ``StoreError``.
-        """
+        """``timeout`` is how many seconds a write waits for others; ``root`` keeps which databases it has had."""
         self.kind, mark, rest = url.partition("://")
         path, _, options = rest[1:].partition("?")
         is_file = self.kind == "sqlite" and rest.startswith("/") and path not in {"", ":memory:"} and not options
@@ -330,15 +319,11 @@ class Database:
 
     @cached_property
     def error(self) -> type[Exception]:
-        """What the driver raises."""
         return sqlite3.Error if self.path is not None else _psycopg().Error
 
     @property
     def exists(self) -> bool:
-        """Whether there is a database file; a server is asked when it is needed.
-
-        False only where there never was one: raises ``StoreError`` for one that went away.
-        """
+        """Whether there is a database file: false only where there never was one; a server is always there."""
         return self.file is None or self.file.is_there()
 
     @property
@@ -463,7 +448,6 @@ class Database:
             self._start()
 
     def close(self) -> None:
-        """Close all connections; the next call opens others."""
         self._after_fork()
         with self._opening:
             self._end()
@@ -489,7 +473,6 @@ class _Pool:
         self._is_closed = False
 
     def acquire(self) -> DriverConnection:
-        """A connection, a new one if none is free."""
         with self._lock:
             while self._idle:
                 connection = self._idle.pop()
@@ -507,7 +490,6 @@ class _Pool:
         connection.close()
 
     def close(self) -> None:
-        """Close them; those that are in use are closed when they come back."""
         with self._lock:
             self._is_closed = True
             idle, self._idle = self._idle, []

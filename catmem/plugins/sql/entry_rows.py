@@ -59,8 +59,6 @@ class UncountedError(Exception):
 
 
 class Spot(NamedTuple):
-    """Where a row is."""
-
     id: int
     position: int
 
@@ -118,15 +116,11 @@ def _jsonable(value: object) -> object:
 
 
 def entities(link: Link) -> list[str]:
-    """The entities that have rows."""
     return sorted(str(each) for (each,) in link.text("SELECT DISTINCT entity FROM user_memories"))
 
 
 def apply(link: Link, entity: str, changed: Changed) -> None:
-    """Make the rows those of the new bytes.
-
-    Raises ``UncountedError`` where a row that would be overwritten or deleted is not the one that was recorded.
-    """
+    """Make the rows those of the new bytes. Raises ``UncountedError`` where one that goes is not as recorded."""
     if not changed.gone and not changed.rows:
         return
     lead, gone = 1 if changed.first else 0, len(changed.gone)
@@ -208,18 +202,12 @@ def _is_plain(position: object) -> bool:
 
 
 def differ(there: Sequence[FoundRow], rows: Sequence[TableRow]) -> bool:
-    """Whether the rows are not those of a document.
-
-    The tier is left out: rows only show it, and the profile may say another by now, or not be right.
-    """
+    """Whether the rows are not those of a document, but for the tier, which the profile may say otherwise by now."""
     return len(there) != len(rows) or any(_differs(found, row) for found, row in zip(there, rows, strict=True))
 
 
 def set_back(there: Sequence[FoundRow], rows: Sequence[TableRow]) -> list[str]:
-    """The columns of which a change has no effect, and that were changed in rows which catmem wrote.
-
-    ``rows`` are those of the head. A row without a mark is a client's own, and may leave these columns out.
-    """
+    """The columns that were changed without effect in rows of catmem; a client's own have no mark."""
     own = {row.mark: row for row in rows}
     columns: set[str] = set()
     for found in there:

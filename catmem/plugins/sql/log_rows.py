@@ -41,7 +41,6 @@ class Meta(NamedTuple):
         return self.generation != self.recorded
 
     def followed_by(self, step: LogStep) -> Meta:
-        """After one more record."""
         made = step.revision
         branches = [each for each in json.loads(self.branches) if each not in made.parents]
         after = self._replace(
@@ -146,12 +145,10 @@ _REBUILT = Statement(
 
 
 def look(link: Link, entity: str) -> Meta:
-    """What is known of an entity."""
     return _meta(link, link.first(_LOOK, name=entity))
 
 
 def look_at_all(link: Link) -> dict[str, Meta]:
-    """What is known of every entity."""
     return {str(entity): Meta(*rest) for entity, *rest in link.text(_ALL)}
 
 
@@ -185,10 +182,7 @@ def _meta(link: Link, found: Sequence[Any] | None) -> Meta:
 
 
 def record(link: Link, before: Meta, after: Meta, last: Revision, log: Mapping[str, Any] | None = None) -> None:
-    """Set where the log ends, with ``last``, and that the rows are as they were just written.
-
-    ``log`` are the columns of ``last`` in the log, if they are not there yet.
-    """
+    """Set where the log ends, with ``last`` (``log`` are its columns, if it is not there yet)."""
     values = {"name": last.entity, "before": before.sequence, "now": last.timestamp}
     values |= {f"new_{name}": value for name, value in after._asdict().items()}
     if log is None:
@@ -229,20 +223,16 @@ class LogHistory:
     """The log of one entity, read through one connection."""
 
     def __init__(self, link: Link, entity: str) -> None:
-        """``link`` may be one in a transaction."""
         self.link = link
         self.entity = entity
 
     def named(self, revision: str) -> Revision | None:
-        """The record of a revision."""
         return self._one(_BY_REVISION, revision=revision)
 
     def operation(self, agent: str, op_id: str) -> Revision | None:
-        """The record of an agent's operation."""
         return self._one(_BY_OPERATION, agent=agent, op_id=op_id)
 
     def with_digest(self, digest: str) -> Revision | None:
-        """The newest record of some bytes."""
         return self._one(_BY_DIGEST, digest=digest)
 
     def by_agent_since(self, agent: str, sequence: int) -> Revision | None:
@@ -254,7 +244,6 @@ class LogHistory:
         return None if found is None else revision_of(self.entity, found)
 
     def tips(self) -> list[Revision]:
-        """The branches that nothing follows, the newest first."""
         return [revision_of(self.entity, each) for each in self.link.rows(_TIPS, entity=self.entity)]
 
     def head(self) -> Revision | None:
@@ -282,10 +271,7 @@ class LogHistory:
         return None if found is None else str(found[0])
 
     def check(self, sequence: int, start: str) -> None:
-        """Raise ``DamagedError`` unless a record is as it was written, and follows from the one before.
-
-        ``start`` is with what the chain of the entity begins.
-        """
+        """Raise ``DamagedError`` unless a record is as it was written, and follows from the one before."""
         found = self.link.rows(_LINK, entity=self.entity, first=sequence - 1, last=sequence)
         steps = [step_of(self.entity, each) for each in found]
         before = steps[0].chain if len(steps) > 1 else start
@@ -293,7 +279,6 @@ class LogHistory:
             raise damaged(f"record {sequence} of {self.entity} is not what was recorded")
 
     def snapshot(self, revision: str) -> Snapshot:
-        """A revision as it was. Raises ``UnknownRevisionError``."""
         if revision == "0":
             return Snapshot.from_bytes(b"", "0")
         found = self.named(revision)
@@ -339,10 +324,7 @@ def page_after(link: Link, entity: str, sequence: int) -> list[LogStep]:
 
 
 def contents(entity: str, log: Iterable[LogStep]) -> Iterator[tuple[LogStep, bytes, bytes]]:
-    """Records that come in order, the oldest first, each with the bytes of the head before it, and its own.
-
-    Raises ``DamagedError``.
-    """
+    """Records in order, each with the bytes of the head before it, and its own. Raises ``DamagedError``."""
     head, place = b"", None
     for step in log:
         made = step.change
@@ -372,7 +354,6 @@ def revision_of(entity: str, row: Sequence[Any]) -> Revision:
 
 
 def step_of(entity: str, row: Sequence[Any]) -> LogStep:
-    """A whole row of the log."""
     recorded = revision_of(entity, row)
     base, depth, offset, removed, data, chain = row[len(_FIELDS) :]
     if not isinstance(data, bytes):
@@ -397,7 +378,6 @@ def chained(before: str, step: LogStep) -> str:
 
 
 def columns_of(step: LogStep) -> dict[str, Any]:
-    """A record as the columns of the log."""
     recorded: dict[str, Any] = jsonable(step.revision)
     made = step.change
     splice = made if isinstance(made, Splice) else None
@@ -414,7 +394,6 @@ def columns_of(step: LogStep) -> dict[str, Any]:
 
 
 def damaged(message: str) -> DamagedError:
-    """The error for a log that is not what was written."""
     return DamagedError(message, hint="Restore the database from a backup; 'catmem fsck' says what else is damaged.")
 
 
@@ -426,7 +405,6 @@ class Heads:
     """The heads of a store. Safe in threads."""
 
     def __init__(self) -> None:
-        """None is at hand."""
         self.known: dict[str, bytes] = {}
         """The bytes by their digest."""
         self.checked: dict[str, str] = {}
@@ -434,14 +412,12 @@ class Heads:
         self._lock = threading.Lock()
 
     def keep(self, digest: str, data: bytes) -> None:
-        """Have some bytes at hand."""
         with self._lock:
             self.known[digest] = data
             if len(self.known) > _MOST:
                 del self.known[next(iter(self.known))]
 
     def clear(self) -> None:
-        """Have nothing at hand any more."""
         with self._lock:
             self.known.clear()
 

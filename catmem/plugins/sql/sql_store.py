@@ -6,6 +6,7 @@ did to the rows is taken in first, then comes the caller's update, then the reco
 
 from __future__ import annotations
 
+import logging
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -13,18 +14,21 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
+from uuid import uuid4
 
+from catmem import clock
 from catmem.digest import bytes_digest
-from catmem.errors import BusyError, DriftError, StoreError
+from catmem.errors import BusyError, DriftError, NoMatchError, RefusedError, StoreError
 from catmem.plugins.sql import entry_rows, log_rows, sql_upkeep
-from catmem.plugins.sql.connections import Database, Link, TransientError
-from catmem.plugins.sql.log_rows import Base, Heads, LogHistory, LogStep, Meta, chain_start, columns_of
-from catmem.plugins.sql.row_commit import SqlCommit
+from catmem.plugins.sql.connections import Database, DriverError, Link, TransientError
+from catmem.plugins.sql.log_rows import Base, Heads, LogHistory, LogStep, Meta, chain_start, columns_of, next_step
 from catmem.plugins.sql.tables import ChangedTablesError, Readiness, version_of
 from catmem.store.contract import (
+    EXTERNAL,
     Anchor,
     Change,
+    Current,
     Erased,
     Erasure,
     Fault,
@@ -36,11 +40,16 @@ from catmem.store.contract import (
     Rows,
     Snapshot,
     Update,
+    branch_number,
+    next_branch,
     not_empty,
     refuse_unsound,
+    repeated,
+    stale,
     unknown_revision,
 )
-from catmem.store.table_rows import Codec, keep_rows
+from catmem.store.judgement import KnownRevision, KnownState, complete, drifted, judge, last_own, unread
+from catmem.store.table_rows import Codec, find_copy, keep_rows
 
 TIMEOUT = 10.0
 """Seconds that a write waits for others, and is begun again where the database asks for it."""
@@ -57,11 +66,7 @@ class SqlStore(LastingStore):
     def __init__(
         self, url: str, codec: Codec, *, folder: Path | None = None, root: Path | None = None, timeout: float = TIMEOUT
     ) -> None:
-        """``url`` is ``sqlite:///PATH`` or ``postgresql://…``; ``folder`` is where rows that others changed are kept.
-
-        ``root`` keeps that it has this database, so that no other one is made in its place.
-        Nothing is opened before it is needed. Raises ``StoreError`` for what is no such URL.
-        """
+        """``folder`` is where rows that others changed are kept; ``root`` keeps that it has this database."""
         self._database = Database(url, timeout=timeout, root=root)
         self.ready = Readiness(self._database)
         self.codec = codec
@@ -71,7 +76,6 @@ class SqlStore(LastingStore):
 
     @property
     def name(self) -> str:
-        """The database as messages name it: without user and password."""
         return self._database.name
 
     def place(self, entity: str) -> str:
@@ -79,17 +83,14 @@ class SqlStore(LastingStore):
         return f"{self._database.kind}:{entity}"
 
     def history_place(self, entity: str) -> Path:
-        """The same: the history is in the same database."""
         return Path(self.place(entity))
 
     # --- reading ------------------------------------------------------------------------------------------------
 
     def peek(self, entity: str) -> bytes:
-        """What the rows say now."""
         return self.read(entity).data
 
     def read(self, entity: str, revision: str | None = None) -> Snapshot:
-        """What the rows say now, or what was recorded as ``revision``."""
         return self._again(lambda: self._read(entity, revision))
 
     def _read(self, entity: str, revision: str | None) -> Snapshot:
@@ -122,16 +123,13 @@ class SqlStore(LastingStore):
         return Snapshot.from_bytes(data, None)
 
     def head(self, entity: str) -> Revision | None:
-        """The newest recorded revision."""
         return self._found(lambda link: LogHistory(link, entity).head(), at_once=True)
 
     def entities(self) -> Sequence[str]:
-        """The entities that have a revision."""
         known = self._found(log_rows.look_at_all, at_once=True) or {}
         return sorted(entity for entity, there in known.items() if there.sequence)
 
     def log(self, entity: str) -> Iterator[Revision]:
-        """The recorded revisions, the newest first."""
         before, most = 1 << 62, log_rows.FIRST_PAGE
         look = log_rows.page_before
         while page := self._found(partial(look, entity=entity, sequence=before, most=most), at_once=True):
@@ -139,8 +137,6 @@ class SqlStore(LastingStore):
             before, most = page[-1].sequence, min(log_rows.PAGE, 4 * most)
 
     def branches(self, entity: str) -> Sequence[Revision]:
-        """The head, and the branches that nothing follows, the newest first."""
-
         def look(link: Link) -> list[Revision]:
             head = (past := LogHistory(link, entity)).head()
             return [*([head] if head else []), *past.tips()]
@@ -148,7 +144,6 @@ class SqlStore(LastingStore):
         return self._found(look) or []
 
     def replay(self, entity: str) -> Iterator[tuple[Revision, bytes]]:
-        """Every revision with its bytes, the oldest first."""
         for step, _, data in log_rows.contents(entity, self._steps(entity)):
             yield step.revision, data
 
@@ -159,10 +154,7 @@ class SqlStore(LastingStore):
             after = page[-1].revision.sequence
 
     def _found(self, look: Callable[[Link], _Result], *, at_once: bool = False) -> _Result | None:
-        """What a look finds, whose statements all see one state; ``None`` where there are no tables.
-
-        ``at_once`` is for a look with a single statement.
-        """
+        """What a look finds, in one state or by one statement (``at_once``); ``None`` where there are no tables."""
 
         def once() -> _Result | None:
             if not self.ready.to_read():
@@ -175,7 +167,6 @@ class SqlStore(LastingStore):
     # --- writing ------------------------------------------------------------------------------------------------
 
     def commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
-        """Write what ``update`` makes of the entity; see ``Store.commit``."""
         return self._again(lambda: self._commit(entity, expected, update, change))
 
     def _commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
@@ -193,10 +184,7 @@ class SqlStore(LastingStore):
         raise BusyError(f"another program keeps changing the rows of {entity}", hint="Nothing was written. Try again.")
 
     def import_history(self, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
-        """Take over a whole history, in one transaction: all of it or nothing.
-
-        It is not begun again if the database asks for that, since a history may be read only once.
-        """
+        """Take over a history, all or nothing; never begun again, since it may be read only once."""
 
         def once() -> int:
             start = self.ready.to_write()
@@ -251,11 +239,7 @@ class SqlStore(LastingStore):
         return found if entity is None else [each for each in found if each.path in {None, self.place(entity)}]
 
     def mend(self) -> list[str]:
-        """Make the triggers again, and take in uncounted changes of the rows.
-
-        A database that lost its end, or is another one, is taken as it is from now on; that is said too.
-        Rows that are no entries stay as they are, and that is said.
-        """
+        """Make the triggers again, take in uncounted changes, and take a database that lost its end as it is."""
         done = self._again(self.ready.accepted)
         if not self._again(self.ready.to_read):
             return []
@@ -280,24 +264,18 @@ class SqlStore(LastingStore):
         return [said] if said else []
 
     def rows(self) -> Mapping[str, int]:
-        """How many rows each entity has, of any writer."""
         return self._found(sql_upkeep.count_rows, at_once=True) or {}
 
     def all_rows(self) -> Rows:
-        """All rows as they are now, with all their columns."""
         return self._found(sql_upkeep.all_rows) or Rows([], {})
 
     def generations(self) -> Mapping[str, tuple[int, int]]:
-        """Of each entity how often its rows were changed, by the last record and by now."""
         return self._found(log_rows.generations, at_once=True) or {}
 
     def has_had(self, entity: str, digest: str) -> bool:
-        """Whether a revision of an entity has the bytes with this digest."""
         return self._found(lambda link: LogHistory(link, entity).with_digest(digest)) is not None
 
     def bad_rows(self, entity: str) -> Sequence[tuple[int, str]]:
-        """The rows of an entity that are no entries, by their ids, and what is wrong with each."""
-
         def look(link: Link) -> Sequence[tuple[int, str]]:
             there = log_rows.look(link, entity)
             if not there.is_drifted and self.ready.is_counted:
@@ -308,7 +286,6 @@ class SqlStore(LastingStore):
         return self._found(look) or []
 
     def anchors(self) -> Iterator[tuple[Path, Anchor]]:
-        """The end of each entity's log, small enough to be kept elsewhere."""
         found = self._found(lambda link: (version_of(link), log_rows.look_at_all(link)))
         version, known = found or (None, {})
         store = "" if version is None else version[1]
@@ -318,7 +295,6 @@ class SqlStore(LastingStore):
                 yield Path(self.place(entity)), line
 
     def holds(self, anchor: Anchor) -> bool:
-        """Whether the log of the entity still holds the record that an anchor names."""
         store, _, entity = anchor["store"].partition("/")
 
         def look(link: Link) -> bool:
@@ -332,7 +308,6 @@ class SqlStore(LastingStore):
         return bool(self._found(look))
 
     def backup(self, entity: str) -> Path:
-        """Keep a copy of the rows as they are now, and say where. Raises ``StoreError``."""
         if self.folder is None:
             raise StoreError("this store has no folder for copies", code="not_writable", hint="Open it with one.")
         found = self.all_rows()
@@ -340,12 +315,10 @@ class SqlStore(LastingStore):
         return keep_rows(self.folder, entity, Rows(rows, {entity: found.generations.get(entity, (0, 0))}))
 
     def kept(self, entity: str) -> Iterator[Kept]:
-        """What copies of rows say of an entity, each as a memory file."""
         if self.folder is not None:
             yield from sql_upkeep.kept(self.folder, entity, self.codec)
 
     def erase(self, entity: str, erasure: Erasure) -> Erased:
-        """Erase from the history and the copies of an entity, once the entity itself no longer has it."""
         start = chain_start(self._again(self.ready.to_write), entity)
         removed = () if self.folder is None else sql_upkeep.erase_copies(self.folder, entity, self.codec, erasure)
         count = self._again(lambda: sql_upkeep.erase_log(self._database, entity, self._steps(entity), erasure, start))
@@ -354,7 +327,6 @@ class SqlStore(LastingStore):
         return Erased(count, (), tuple(removed), tuple(left))
 
     def examine(self) -> Sequence[FolderReport]:
-        """What the database gives the store, or why it gives nothing."""
         try:
             version, features = self._again(partial(sql_upkeep.examine, self._database))
         except StoreError as error:
@@ -381,5 +353,267 @@ class SqlStore(LastingStore):
             self._again(look)
 
     def close(self) -> None:
-        """Close all connections; the next call opens others."""
         self._database.close()
+
+
+LOG = logging.getLogger("catmem.plugins.sql")
+
+_AnyRefusal = TypeVar("_AnyRefusal", bound=RefusedError)
+
+
+def _point(revision: Revision) -> KnownRevision:
+    return KnownRevision(revision.revision, revision.digest, revision.sequence)
+
+
+class SqlCommit:
+    def __init__(self, store: SqlStore, link: Link, entity: str, change: Change, *, distrusts: bool = False) -> None:
+        """``distrusts``: the rows are compared though no change of them was counted."""
+        self.link = link
+        self.entity = entity
+        self.change = change
+        self.codec = store.codec
+        self.heads = store.heads
+        self.folder = store.folder
+        self.name = store.place(entity)
+        self.past = LogHistory(link, entity)
+        self.start = chain_start(store.ready.name, entity)
+        """With what the chain of the entity begins."""
+        self.distrusts = distrusts
+        self.meta = log_rows.NEVER
+        self.data = b""
+        """The bytes of the head."""
+        self.before: KnownRevision | None = None
+        """The head before this commit found an external change, if it did."""
+        self.adopted: str | None = None
+        """The revision as which it was recorded."""
+        self.kept: Path | None = None
+        """The copy that was made of it."""
+        self.refusal: BaseException | None = None
+        """What stopped the caller's own write; what others wrote is recorded nevertheless."""
+        self.begun = False
+        """Whether its own write was begun."""
+
+    def run(self, expected: str | None, update: Update) -> Snapshot | None:
+        """Make the commit; ``None`` if it was refused after something was adopted, which is to be kept."""
+        self.meta = log_rows.lock(self.link, self.entity)
+        first = self.past.operation(self.change.agent, self.change.op_id) if self.change.op_id else None
+        if first and repeated(first, self.change):
+            return replace(self.past.snapshot(first.revision), branch=first.is_branch)
+        for merged in self.change.merges:
+            self._refuse_unknown(merged)
+        if expected is not None and expected != "0" and not expected.startswith("sha256:"):
+            self._refuse_unknown(expected)
+        if self.meta.head and self.heads.checked.get(self.entity) != self.meta.chain:
+            self.past.check(self.meta.head, self.start)
+        self.data = self.heads.data(self.link, self.entity, self.meta)
+        if self.meta.is_drifted or self.distrusts:
+            self._adopt()
+        try:
+            return self._write(expected, update)
+        except (DriverError, StoreError):
+            raise
+        except BaseException as error:
+            refusal = self._refusal(error, expected)
+            if self.adopted is None or self.begun:
+                raise
+            self.refusal = refusal
+            return None
+
+    def take_in(self) -> str | None:
+        """Make the rows and the head one again, whatever was counted; says what was done. Raises ``DriftError``."""
+        self.meta = log_rows.lock(self.link, self.entity)
+        self.data = self.heads.data(self.link, self.entity, self.meta)
+        rows = entry_rows.found_rows(self.link, self.entity, self.codec)
+        if not self.meta.is_drifted and not entry_rows.differ(rows, self.codec.rows(self.entity, self.data)):
+            return None
+        if not self.meta.sequence:
+            # Perhaps of no profile: it stays an external change, which the first write takes in.
+            if self.meta.is_drifted:
+                return None
+            self.link.run(log_rows.CHANGED, name=self.entity)
+            return f"{self.entity}: its rows are counted from now on"
+        self._adopt()
+        if self.adopted is None:
+            return f"{self.entity}: the rows show revision {self.meta.revision} again, of which no text had changed"
+        copy = "" if self.kept is None else f"; {self.kept} is a copy of the rows"
+        return f"{self.entity}: another program changed the rows; that is revision {self.adopted} now{copy}"
+
+    # --- what others wrote --------------------------------------------------------------------------------------
+
+    def _adopt(self) -> None:
+        """Take in an external change of the rows, as a revision of its own."""
+        rows = entry_rows.found_rows(self.link, self.entity, self.codec)
+        edited = self.codec.edited(self.entity, self.data, rows)
+        columns = entry_rows.set_back(rows, self.codec.rows(self.entity, self.data))
+        if not edited.bad and not columns and edited.data == self.data:
+            entry_rows.settle(self.link, self.entity, rows, self.codec.rows(self.entity, self.data))
+            self.link.run(log_rows.SEEN, name=self.entity)
+            return
+        generations = self.meta.recorded, self.meta.generation
+        if self.folder is not None:
+            self.kept = keep_rows(self.folder, self.entity, sql_upkeep.all_rows(self.link))
+        LOG.warning(
+            "%s: another program changed its rows%s: expected generation %d, found %d, snapshot at %s",
+            self.entity,
+            f" ({', '.join(columns)} is set back)" if columns else "",
+            *generations,
+            self.kept or "no place, since the store has no folder",
+        )
+        if edited.bad:
+            raise _with_rows(self._bad_rows(edited.bad), generations, self.kept)
+        if self.meta.revision:
+            now = self._now()
+            self.before = KnownRevision(str(now.revision), now.digest, self.meta.sequence)
+        note: dict[str, Any] = {"generation_observed": generations[0], "generation_actual": generations[1]}
+        note |= {"set_back": columns} if columns else {}
+        adopting = Change(op="adopt", agent=EXTERNAL, note=note)
+        self.data, old = edited.data, self.data
+        entry_rows.settle(self.link, self.entity, rows, self.codec.rows(self.entity, self.data))
+        self._record(old, self.data, adopting)
+        self.adopted = str(self.meta.revision)
+
+    def _bad_rows(self, bad: object) -> DriftError:
+        said = "; ".join(f"row {id_}: {what}" for id_, what in list(bad)[:3])  # type: ignore[call-overload]
+        return DriftError(
+            f"another program wrote rows of {self.entity} that are no entries: {said}",
+            code="bad_rows",
+            expected=str(self.meta.revision),
+            found=f"generation {self.meta.generation}",
+            path=self.name,
+            hint="Nothing was written. Mend these rows of user_memories, or delete them, with the program that wrote "
+            "them; a copy of all rows is kept.",
+        )
+
+    # --- the caller's own write ---------------------------------------------------------------------------------
+
+    def _write(self, expected: str | None, update: Update) -> Snapshot:
+        now = self._now()
+        verdict = judge(expected, self.change, self._known_state(now))
+        if verdict.kind == "drift":
+            raise drifted(self.entity, self.name, expected, self.before, str(self.meta.revision))
+        if verdict.kind == "stale":
+            raise stale(self.entity, str(expected), str(now.revision))
+        point = verdict.point
+        if point is not None and verdict.kind == "branch":
+            return self._branch(self.past.snapshot(point.revision), update)
+        base = None if point is None else self.past.snapshot(point.revision).data
+        data = update(Current(now.data, str(now.revision), base, lambda: unread(self._own())))
+        if data == now.data and not self.change.is_always_recorded:
+            return now
+        changing = self.codec.changed(self.entity, now.data, data)
+        self.begun = True
+        entry_rows.apply(self.link, self.entity, changing)
+        return self._record(now.data, data, self.change)
+
+    def _now(self) -> Snapshot:
+        return Snapshot(
+            self.data, str(self.meta.revision), self.meta.digest or bytes_digest(self.data), adopted=self.adopted
+        )
+
+    def _known_state(self, now: Snapshot) -> KnownState:
+        return KnownState(
+            now=KnownRevision(str(now.revision), now.digest, self.meta.sequence),
+            before=self.before,
+            adopted=self.adopted is not None,
+            has_text=bool(now.data),
+            seen=self._seen,
+            external_since=lambda point: self.past.by_agent_since(EXTERNAL, point.sequence) is not None,
+            own=lambda: None if (own := self._own()) is None or own.revision == now.revision else _point(own),
+        )
+
+    def _seen(self, expected: str) -> KnownRevision | None:
+        find = self.past.with_digest if expected.startswith("sha256:") else self.past.named
+        found = find(expected)
+        return None if found is None else _point(found)
+
+    def _own(self) -> Revision | None:
+        """The newest head of catmem's own, else the first of all."""
+        head = self.past.named(str(self.meta.revision)) if self.meta.revision else None
+        return last_own(head, self.past.named)
+
+    def _refusal(self, error: BaseException, expected: str | None) -> BaseException:
+        """The error that the caller gets; an external change may have taken away the entry that it means."""
+        if isinstance(error, NoMatchError) and self.before is not None:
+            error = drifted(self.entity, self.name, expected, self.before, str(self.meta.revision))
+        if isinstance(error, RefusedError):
+            self._complete(error, expected)
+        return error
+
+    def _complete(self, refusal: RefusedError, expected: str | None) -> None:
+        own = self._own()
+        if not complete(refusal, self.name, own, str(self.meta.revision)) or refusal.drift_backup is not None:
+            return
+        # The last external change since what the caller saw; without a view that is what catmem wrote last.
+        seen = own if expected is None and refusal.code != "not_utf8" else self._seen(expected or "0")
+        theirs = self.past.by_agent_since(EXTERNAL, seen.sequence if seen else 0)
+        if theirs is not None and "generation_actual" in theirs.note:
+            generations = int(theirs.note["generation_observed"]), int(theirs.note["generation_actual"])
+            kept = self.kept or (find_copy(self.folder, self.entity, generations) if self.folder else None)
+            _with_rows(refusal, generations, kept)
+
+    # --- the record ---------------------------------------------------------------------------------------------
+
+    def _record(self, old: bytes, data: bytes, change: Change) -> Snapshot:
+        seen = str(self.meta.revision)
+        recorded = self._recorded(str(self.meta.revision + 1), change.parents(seen), data, change)
+        base = Base(self.meta.head, self.meta.depth, old) if self.meta.head else None
+        step = next_step(recorded, data, base, self.meta.chain or self.start)
+        self._close(step)
+        self.data = data
+        self.heads.keep(recorded.digest, data)
+        return Snapshot(data, recorded.revision, recorded.digest, adopted=self.adopted)
+
+    def _branch(self, seen: Snapshot, update: Update) -> Snapshot:
+        """Keep what ``update`` makes of what the caller saw beside the head."""
+        parent = str(seen.revision)
+        data = update(Current(seen.data, parent, None))
+        if data == seen.data and not self.change.is_always_recorded:
+            return Snapshot(seen.data, seen.revision, seen.digest, adopted=self.adopted)
+        number = branch_number(parent, str(self.meta.revision))
+        name = next_branch(number, self.past.names_of_branches(number))
+        recorded = self._recorded(name, self.change.parents(parent), data, self.change)
+        self.begun = True
+        step = next_step(recorded, data, None, self.meta.chain or self.start)
+        self._close(step)
+        return Snapshot(data, recorded.revision, recorded.digest, adopted=self.adopted, branch=True)
+
+    def _recorded(self, revision: str, parents: tuple[str, ...], data: bytes, change: Change) -> Revision:
+        return Revision(
+            entity=self.entity,
+            revision=revision,
+            parents=parents,
+            sequence=self.meta.sequence + 1,
+            timestamp=clock.timestamp(clock.now()),
+            op=change.op,
+            agent=change.agent,
+            op_id=change.op_id or uuid4().hex,
+            digest=bytes_digest(data),
+            size=len(data),
+            note=change.recorded_note(),
+        )
+
+    def _close(self, step: LogStep) -> None:
+        after = self.meta.followed_by(step)
+        log_rows.record(self.link, self.meta, after, step.revision, columns_of(step))
+        self.meta = after
+        self.heads.checked[self.entity] = after.chain
+        if step.revision.agent != EXTERNAL:
+            self.link.op_id = step.revision.op_id
+
+    def _refuse_unknown(self, revision: str) -> None:
+        """Refuse a revision that no caller can have seen: not yet, or never. Later this commit may make it."""
+        if revision != str(self.meta.revision) or not self.meta.revision:
+            if revision.startswith("sha256:") and self.past.with_digest(revision) is not None:
+                return
+            if self.past.named(revision) is None:
+                raise unknown_revision(self.entity, revision)
+
+
+def _with_rows(refusal: _AnyRefusal, generations: tuple[int, int], kept: Path | None) -> _AnyRefusal:
+    """The refusal with the generation of the rows that was known, the one that was found, and the copy of them."""
+    refusal.generation_observed, refusal.generation_actual = generations
+    at = "" if kept is None else f", snapshot at {kept}"
+    refusal.drift_backup = None if kept is None else str(kept)
+    refusal.message += f" (expected generation {generations[0]}, found {generations[1]}{at})"
+    refusal.args = (refusal.message,)
+    return refusal

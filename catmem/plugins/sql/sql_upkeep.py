@@ -75,7 +75,6 @@ _COUNT_AGAIN = (
 
 
 def count_rows(link: Link) -> dict[str, int]:
-    """How many rows each entity has."""
     return {
         str(entity): int(count)
         for entity, count in link.text("SELECT entity, count(*) FROM user_memories GROUP BY entity")
@@ -186,11 +185,7 @@ _REWRITE = Statement(
 
 
 def erase_log(database: Database, entity: str, steps: Iterator[LogStep], erasure: Erasure, start: str) -> int:
-    """Rewrite what holds the text in the log of an entity; returns the number of revisions.
-
-    Raises ``BusyError`` if the rows have an external change since the head was written, which may hold it too; or
-    if the head holds it, as only one that was written meanwhile does.
-    """
+    """Rewrite what holds the text in a log; raises ``BusyError`` for what was written meanwhile."""
     count = 0
     with database.writing() as link:
         there = log_rows.lock(link, entity)
@@ -261,7 +256,6 @@ def _row(number: int, said: dict[str, object]) -> FoundRow:
 
 
 def erase_copies(folder: Path, entity: str, codec: Codec, erasure: Erasure) -> list[Path]:
-    """Remove the copies of rows that hold what is to be forgotten."""
     holding = dict.fromkeys(each.path for each in kept(folder, entity, codec) if erasure.holds(each))
     for path in holding:
         with suppress(FileNotFoundError):

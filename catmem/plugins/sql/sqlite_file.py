@@ -110,7 +110,6 @@ class Log:
     """The log of a database, as one store has it open."""
 
     def __init__(self, path: str) -> None:
-        """Nothing is looked at yet."""
         self.path = path
         self._real = os.path.realpath(path)
         self._before = self._end = _EMPTY
@@ -184,8 +183,6 @@ _OPENED = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class Marked(NamedTuple):
-    """The name of the store, and the number of its acknowledged revisions."""
-
     store: str
     revisions: int
 
@@ -278,7 +275,6 @@ class DatabaseFile:
     """The file at ``path``, of the root ``root`` if it is in use there. For several threads."""
 
     def __init__(self, path: str, root: Path | None) -> None:
-        """Nothing is looked at yet. ``path`` is absolute."""
         self.path = path
         self.mark = FileMark(root, path)
         self.store: str | None = None
@@ -286,11 +282,9 @@ class DatabaseFile:
 
     @property
     def uri(self) -> str:
-        """What opens the file, and makes none."""
         return f"{Path(self.path).as_uri()}?mode=rw"
 
     def identity(self) -> tuple[int, int] | None:
-        """Device and inode of what is at the path, ``None`` for nothing that can be looked at."""
         return identity(self.path)
 
     def is_there(self) -> bool:
@@ -305,10 +299,7 @@ class DatabaseFile:
         return True
 
     def refuse_loss(self) -> None:
-        """Raise ``StoreError`` (``database_gone``) if there is no file, or an empty one, where there was a database.
-
-        Raises ``UnreadableError`` where that is unknown.
-        """
+        """Raise ``StoreError`` (``database_gone``) if there is no file, or an empty one, where there was a database."""
         if self._size(self.path):
             return
         # SQLite removes a log that stands beside an empty file, with all that is in it.
@@ -322,20 +313,14 @@ class DatabaseFile:
         return self.store is not None or self.mark.read() is not None
 
     def refuse_other(self, store: str, revisions: Callable[[], int]) -> None:
-        """Raise ``StoreError`` (``other_database``) for another store than the one that is known here.
-
-        Raises ``DamagedError`` if it has less ``revisions`` than what was acknowledged, and ``UnreadableError``.
-        """
+        """Raise for another store than the one that is known here, and for one with less than was acknowledged."""
         marked = self.mark.read()
         if {self.store, marked and marked.store} - {None, store}:
             raise self.other()
         self._refuse_less(marked, revisions())  # counted behind the mark: another process may write meanwhile
 
     def refuse_behind(self, revisions: int) -> None:
-        """Raise ``DamagedError`` if it has less than what was acknowledged; for a writer, while no other can be at it.
-
-        Raises ``UnreadableError``.
-        """
+        """Raise ``DamagedError`` for less than was acknowledged; for a writer, while no other can be at it."""
         self._refuse_less(self.mark.read(), revisions)
 
     def _refuse_less(self, marked: Marked | None, revisions: int) -> None:
@@ -383,7 +368,6 @@ class DatabaseFile:
         )
 
     def other(self) -> StoreError:
-        """The error for another database in its place."""
         return StoreError(
             "another database stands in its place",
             code="other_database",
@@ -393,10 +377,7 @@ class DatabaseFile:
         )
 
     def make(self) -> None:
-        """Make the file, which no other user may read, where there never was one; SQLite's own will be like it.
-
-        ``.catmem`` of the root is made for it too, as all that keeps something there does. Raises as ``refuse_loss``.
-        """
+        """Make the file, which no other user may read, where there never was one, and ``.catmem`` for it."""
         self.refuse_loss()
         folder = os.path.dirname(self.path)  # noqa: PTH120 - text, as the driver takes it
         # What cannot be made is for the driver to tell, which opens the file next.

@@ -202,12 +202,7 @@ def version_of(link: Link) -> tuple[int, str] | None:
 
 
 def make_ready(database: Database) -> tuple[str, tuple[Any, ...]]:
-    """Make the tables; returns the name of the store, and as what the tables are.
-
-    Where changes were not counted as they must be, they are from now on, and every entity is said to have been changed:
-    its rows are then compared with its head. Raises ``StoreError``, with ``other_schema`` for tables of another
-    version, of which nothing is touched.
-    """
+    """Make the tables and triggers; entities of which changes were not counted are said to be changed."""
     with database.writing() as link:
         if database.kind == "postgresql":
             link.text(_ONE_AT_A_TIME)
@@ -240,7 +235,6 @@ def _refuse_strange(file: DatabaseFile | None, link: Link, found: tuple[int, str
 
 
 def revisions_of(link: Link) -> int:
-    """How many revisions the store has."""
     ((count,),) = link.text("SELECT coalesce(sum(sequence), 0) FROM memory_meta")
     return int(count)
 
@@ -269,7 +263,6 @@ def counting(link: Link) -> Iterator[str]:
 
 
 def as_they_are(link: Link) -> tuple[Any, ...]:
-    """As what the tables are."""
     return tuple(link.text(f"SELECT {AS_THEY_ARE[link.kind]}")[0])
 
 
@@ -287,7 +280,6 @@ class ChangedTablesError(TransientError):
     """Another program changed the tables or their triggers since the last look: look again."""
 
     def __init__(self) -> None:
-        """With the error for when they never rest."""
         hint = "Nothing was written. Try again when it is done."
         super().__init__(BusyError("another program changes the tables of the database", hint=hint))
 
@@ -308,14 +300,12 @@ class Readiness:
     """Whether the tables are there, asked once for each process and database file."""
 
     def __init__(self, database: Database) -> None:
-        """Nothing has been asked yet."""
         self._database = database
         self.name = ""
         """That of the store; empty before it is known."""
         self._known: object = None
 
     def to_read(self) -> bool:
-        """Whether there is anything to read."""
         database = self._database
         if not database.exists:
             return False
@@ -358,7 +348,6 @@ class Readiness:
         return self._known == self._database.identity
 
     def forget(self) -> None:
-        """Ask again: the tables were changed."""
         self._known = None
         self._database.tables = None
 

@@ -11,7 +11,7 @@ from functools import partial
 import psutil
 import pytest
 
-from catmem.plugins.simulate.simulation import Trial, race
+from catmem.plugins.simulate.operations import Trial, race
 from tests.end_to_end.terminal import run as command
 from tests.lengths import at_length
 from tests.sql import server

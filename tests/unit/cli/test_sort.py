@@ -373,7 +373,7 @@ def test_an_answer_that_is_not_right_is_said_and_nothing_is_written(place, how, 
     ],
 )
 def test_a_command_that_fails_or_goes_on_too_long_is_said(place, monkeypatch, command, said):
-    monkeypatch.setattr("catmem.plugins.sorting.asking._LONGEST", 1)
+    monkeypatch.setattr("catmem.plugins.sorting.operations._LONGEST", 1)
     monkeypatch.setenv("SHELL", "/bin/sh")
     result = run("sort", "--ask", command.replace("MODEL", model(place, "").removesuffix("''")), "--yes", status=2)
     assert f"error[ask_failed]: the command of --ask {said}" in result.stderr

@@ -5,8 +5,7 @@ from pathlib import Path
 from catmem.config.config import Category, Config, Taxonomy, load_config
 from catmem.model.document import parse
 from catmem.names import DROP, STAYS
-from catmem.plugins.sorting.sort_lines import Described, Guesser, Proposer, parts_of
-from catmem.plugins.sorting.sort_list import as_text
+from catmem.plugins.sorting.sort_lines import Described, Guesser, Proposer, as_text, parts_of
 from tests.together import together
 
 NOTES = Path(__file__).parents[2] / "sorting"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from catmem.plugins.simulate.simulation import (
+from catmem.plugins.simulate.operations import (
     RaceFact,
     RaceHistory,
     Trial,

@@ -3,7 +3,7 @@
 import pytest
 
 from catmem.errors import StoreError
-from catmem.plugins.page import writing
+from catmem.plugins.page import page_view
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.roots import put_bytes, text_of
@@ -201,7 +201,7 @@ def test_an_error_that_nobody_foresaw_keeps_what_was_typed(client, workspace, mo
     def broken(*_, **__):
         raise RuntimeError("a secret of the machine")
 
-    monkeypatch.setattr(writing, "submit_plain", broken)
+    monkeypatch.setattr(page_view, "submit_plain", broken)
     made, forms = refused(sent(client, form), 500)
     assert "something went wrong in the server" in made.text
     assert "secret" not in made.text

@@ -12,7 +12,6 @@ the keys alone.
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import tempfile
@@ -241,8 +240,6 @@ def _text(path: Path) -> str | None:
 
 # --- three keys of config.yaml ---------------------------------------------------------------------------------------
 
-_HEAD = re.compile(r"memory:(?:[ \t]+(?:\{\}|null))?([ \t]*(?:#.*)?)")
-
 
 def with_memory(text: str, values: Mapping[str, object], path: Path) -> str:
     """The text with these keys of ``memory`` set: comments, order and quotes of all else in it stay.
@@ -255,14 +252,7 @@ def with_memory(text: str, values: Mapping[str, object], path: Path) -> str:
     if said == wanted:
         return text
     scalars = {key: yaml.safe_dump([value], default_flow_style=True).strip()[1:-1] for key, value in values.items()}
-    end_of_line = "\r" if "\r\n" in text else ""
-    rows = text.removesuffix("\n").split("\n") if text else []
-    rows += [] if "memory" in said else [f"memory:{end_of_line}"]
-    head = next((number for number, row in enumerate(rows) if _HEAD.fullmatch(row.rstrip("\r"))), None)
-    if head is not None:
-        rows[head] = _HEAD.sub(r"memory:\1", rows[head])
-        rows[head + 1 :] = _with_keys(rows[head + 1 :], scalars, end_of_line)
-    made = "\n".join(rows) + "\n"
+    made = _edited(text, scalars)
     if _parsed(made) != wanted:
         by_hand = ", ".join(f"{key}: {scalar}" for key, scalar in scalars.items())
         raise ConfigError(
@@ -275,18 +265,31 @@ def with_memory(text: str, values: Mapping[str, object], path: Path) -> str:
     return made
 
 
-def _with_keys(rows: list[str], scalars: Mapping[str, str], end_of_line: str) -> list[str]:
-    """The rows below ``memory:`` with these keys in it: a key that is there keeps its place and its comment."""
-    end = next((number for number, row in enumerate(rows) if row.strip() and row[0] not in " \t#"), len(rows))
-    keys = [row for row in rows[:end] if row.strip() and not row.lstrip().startswith("#")]
-    indent = keys[0][: len(keys[0]) - len(keys[0].lstrip())] if keys else "  "
-    new: list[str] = []
-    made = "\n".join(rows[:end])
-    for key, scalar in scalars.items():
-        line = re.compile(rf"^({indent}{key}:)(?:[ \t]+[^\s#][^\n\r#]*?)?(?=[ \t]*(?:#[^\n\r]*)?\r?$)", re.MULTILINE)
-        made, found = line.subn(rf"\1 {scalar}", made)
-        new += [] if found else [f"{indent}{key}: {scalar}{end_of_line}"]
-    return [*new, *(made.split("\n") if end else []), *rows[end:]]
+def _edited(text: str, scalars: Mapping[str, str]) -> str:
+    """The text with these keys in ``memory``: one that is there keeps its place and its comment, others come first."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    top = yaml.compose(text, yaml.SafeLoader)
+    text += newline if text and not text.endswith("\n") else ""
+    pairs = top.value if isinstance(top, yaml.MappingNode) else []
+    head, section = next(((key, value) for key, value in pairs if key.value == "memory"), (None, None))
+    if head is None or section is None:
+        return text + "".join(f"{line}{newline}" for line in ("memory:", *_lines(scalars, "  ")))
+    inner = section.value if isinstance(section, yaml.MappingNode) else []
+    if not inner:  # nothing, or empty braces
+        text = text[: head.end_mark.index + 1] + text[section.end_mark.index :]
+    there = {key.value: (key.end_mark.index + 1, value.end_mark.index) for key, value in inner}
+    for name in sorted(there.keys() & scalars, key=lambda name: -there[name][0]):
+        start, end = there[name]
+        if "\n" not in text[start:end]:
+            text = f"{text[:start]} {scalars[name]}{text[end:]}"
+    below = text.index("\n", head.end_mark.index) + 1
+    new = {name: scalar for name, scalar in scalars.items() if name not in there}
+    indent = " " * inner[0][0].start_mark.column if inner else "  "
+    return text[:below] + "".join(f"{line}{newline}" for line in _lines(new, indent)) + text[below:]
+
+
+def _lines(scalars: Mapping[str, str], indent: str) -> list[str]:
+    return [f"{indent}{name}: {scalar}" for name, scalar in scalars.items()]
 
 
 def _parsed(text: str) -> Any:  # noqa: ANN401 - whatever the text holds

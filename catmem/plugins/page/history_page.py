@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -163,22 +162,6 @@ OUTLOOKS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class BranchDecision:
-    """A conflict and what was chosen of it; ``words`` are those of the text field, ``kept`` the tags that they get."""
-
-    found: Disagreement
-    key: str
-    choices: tuple[tuple[str, str, bool], ...]
-    words: str
-    kept: tuple[str, ...]
-    has_words: bool
-
-    @property
-    def is_open(self) -> bool:
-        return not any(chosen for *_, chosen in self.choices)
-
-
 def all_branches(asked: PageRequest) -> Page:
     return Page("branches.html", {**branches_of_all(asked.workspace)._asdict(), "outlooks": OUTLOOKS})
 
@@ -197,7 +180,7 @@ def one_branch(asked: PageRequest, said: Mapping[str, str] | None = None, refusa
         possible, plan = False, plan_merge(workspace, MergeRequest(entity, [branch], drop=True))
     disagreements = [each for each in plan.conflicts[:MOST] if isinstance(each.conflict, Conflict)]
     decisions = [_decision(each, given) for each in disagreements]
-    undecided = sum(each.is_open for each in decisions)
+    undecided = sum(each["is_open"] for each in decisions)
     is_open = bool(plan.merged)
     is_ready = is_open and possible and not undecided
     return Page(
@@ -280,20 +263,20 @@ def _key_of(found: Disagreement) -> str:
     return conflict_id(found.branch, found.conflict)
 
 
-def _decision(found: Disagreement, said: Mapping[str, str]) -> BranchDecision:
+def _decision(found: Disagreement, said: Mapping[str, str]) -> dict[str, Any]:
     """A conflict with what a form says of it; its text field begins with the words of a side."""
     conflict, key = found.conflict, _key_of(found)
-    chosen = said.get(f"choice-{key}")
-    start = conflict.theirs or conflict.ours
-    own = OWN in CHOICES[conflict.reason]
-    return BranchDecision(
-        found=found,
-        key=key,
-        choices=tuple((each, _label(found, each), each == chosen) for each in CHOICES[conflict.reason]),
-        words=said.get(f"words-{key}", "" if start is None else start.body),
-        kept=tuple(in_words(conflict, "words").tags) if own else (),
-        has_words=own,
-    )
+    chosen, start, choices = said.get(f"choice-{key}"), conflict.theirs or conflict.ours, CHOICES[conflict.reason]
+    own = OWN in choices
+    return {
+        "found": found,
+        "key": key,
+        "choices": [(each, _label(found, each), each == chosen) for each in choices],
+        "is_open": chosen not in choices,
+        "words": said.get(f"words-{key}", "" if start is None else start.body),
+        "kept": list(in_words(conflict, "words").tags) if own else [],
+        "has_words": own,
+    }
 
 
 def _label(found: Disagreement, choice: str) -> str:
@@ -305,13 +288,11 @@ def _label(found: Disagreement, choice: str) -> str:
     return {"both": "Keep both, one after the other", OWN: "Write it anew"}[choice]
 
 
-def _left_over(said: Mapping[str, str], decisions: Sequence[BranchDecision]) -> list[str]:
+def _left_over(said: Mapping[str, str], decisions: Sequence[Mapping[str, Any]]) -> list[str]:
     """Texts that a person wrote for conflicts that there are no more: so that they are not lost."""
-    keys = {each.key for each in decisions if each.has_words}
-    chosen = (
-        name.removeprefix("choice-") for name, value in said.items() if name.startswith("choice-") and value == OWN
-    )
-    return [said[f"words-{key}"] for key in chosen if key not in keys and said.get(f"words-{key}", "").strip()]
+    fields = {f"words-{each['key']}" for each in decisions if each["has_words"]}
+    chosen = [f"words-{name.removeprefix('choice-')}" for name, value in said.items() if value == OWN]
+    return [said[name] for name in chosen if name not in fields and said.get(name, "").strip()]
 
 
 # --- forms -----------------------------------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import partial
-from itertools import islice, takewhile
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -60,7 +59,7 @@ from catmem.server.requests import (
     unforeseen,
 )
 from catmem.staleness.lineage import entry_in
-from catmem.store.contract import DECISION, Revision, Snapshot
+from catmem.store.contract import DECISION, Revision
 from catmem.text import counted, unmerged_warnings
 from catmem.workspace.formatting import unread_of
 from catmem.workspace.history import closed, did, entity_of, parent_of, undo_fault, words_of
@@ -380,7 +379,6 @@ def _remarks_on_sort(workspace: Workspace, record: Revision) -> Iterator[str]:
         )
 
 
-_MOST_SHOWN = 20
 _OLD_VIEW = (StaleError, DriftError, OperationCollisionError, UnknownRevisionError)
 
 
@@ -388,10 +386,8 @@ _OLD_VIEW = (StaleError, DriftError, OperationCollisionError, UnknownRevisionErr
 class FormRefusal:
     """Why a form was refused, and what it says when it is sent again.
 
-    ``expected`` is what it was made on, or what is there now where ``is_old``: it was refused for what changed. Then
-    ``done`` are the revisions in between, the newest first, and ``diff`` is what changed, since the newest text before
-    where it is unknown what was seen; ``outside`` says that something is in no revision yet. ``gone`` are the fields
-    that name an entry which is another one by now.
+    ``expected`` is what it was made on, or what is there now where ``is_old``: it was refused for what changed, since
+    what was seen as ``diff`` has it. ``gone`` are the fields that name an entry which is another one by now.
     """
 
     heading: str
@@ -399,8 +395,7 @@ class FormRefusal:
     expected: str | None
     op_id: str | None
     is_old: bool = False
-    outside: bool = False
-    done: Sequence[Revision] = ()
+    entity: str = ""
     diff: Diff | None = None
     gone: frozenset[str] = frozenset()
 
@@ -419,30 +414,10 @@ def refusal_of(sent: SentForm, error: Exception, status: int) -> FormRefusal:
         if base == sent.expected:  # refused for what stands in the file, and not for an old view
             return replace(plain, heading="This was not written")
         seen = seen_text(sent.workspace, sent.named, sent.expected)
-        before = _newest_before(sent, now) if seen is None else seen
-        log = sent.workspace.store.log(sent.named)
-        later = takewhile(lambda each: sent.expected not in {each.revision, each.digest}, log)
-        # Without a known beginning only the newest is sure to have come after it.
-        done = islice((each for each in later if not each.is_branch), _MOST_SHOWN if seen is not None else 1)
-        return replace(
-            plain,
-            expected=base,
-            op_id=None,
-            is_old=True,
-            outside=now.revision is None,
-            done=list(done),
-            diff=None if before is None else diff_of(text_of(before), text_of(now.data)),
-            gone=_gone(sent, sent.workspace.parse(now.data)),
-        )
+        diff = None if seen is None else diff_of(text_of(seen), text_of(now.data))
+        gone = _gone(sent, sent.workspace.parse(now.data))
+        return replace(plain, expected=base, op_id=None, is_old=True, entity=sent.named, diff=diff, gone=gone)
     return plain
-
-
-def _newest_before(sent: SentForm, now: Snapshot) -> bytes | None:
-    """The newest text in the history that is another one than what is there now."""
-    store, newest = sent.workspace.store, sent.workspace.store.head(sent.named)
-    if newest is not None and now.revision is not None:
-        newest = record_of(sent.workspace, sent.named, parent_of(newest))
-    return None if newest is None else store.read(sent.named, newest.revision).data
 
 
 def _gone(sent: SentForm, document: Document) -> frozenset[str]:

@@ -3,8 +3,6 @@
 The agents work off a plan in real processes, on shared entities, in a place that is made for it and removed.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import signal
@@ -181,7 +179,9 @@ def race(trial: Trial, guard: GuardName, where: str) -> RaceOutcome:
     with _place(where, trial) as (root, inside), closing(_opened(root, inside)) as store:
         for entity in trial.entity_names:
             store.commit(entity, "0", lambda _: first_text(), Change(op="seed", agent="simulation"))
-        agents, seconds = _raced(trial, guard, root, inside)
+        spawn = get_context("spawn")
+        with ProcessPoolExecutor(trial.agents, spawn, _join, (spawn.Barrier(trial.agents),)) as pool:
+            agents = list(pool.map(partial(_run, trial, guard, root, inside), range(1, trial.agents + 1)))
         for entity in trial.entity_names:
             for branch in [each for each in store.branches(entity) if each.is_branch]:
                 _merge(store, branch, load_config(root))
@@ -195,7 +195,7 @@ def race(trial: Trial, guard: GuardName, where: str) -> RaceOutcome:
         branches=history.branches,
         kappa=history.kappa([agent.acknowledged for agent in agents]),
         p50=median_low([each for agent in agents for each in agent.seconds]),
-        rate=len(acknowledged) / seconds,
+        rate=len(acknowledged) / (max(agent.end for agent in agents) - min(agent.begin for agent in agents)),
     )
 
 
@@ -212,51 +212,51 @@ def _merge(store: Store, branch: Revision, config: Config) -> None:
     store.commit(branch.entity, head.revision, lambda _: merged.data, change)
 
 
-@dataclass(slots=True)
-class _Agent:
-    """One agent, the facts that were acknowledged to it, and the seconds that each write spent in the store."""
+class _Done(NamedTuple):
+    """What one agent did: the facts that were acknowledged to it, and the seconds of each write and of the whole."""
 
-    number: int
-    guard: GuardName
-    acknowledged: list[RaceFact] = field(default_factory=list)
-    conflicts: int = 0
-    seconds: list[float] = field(default_factory=list)
+    acknowledged: list[RaceFact]
+    conflicts: int
+    seconds: list[float]
+    begin: float
+    end: float
 
-    def run(self, store: Store, trial: Trial) -> None:
-        """Read, think and write, for each step of the plan."""
-        for fact, pause in trial.steps(self.number):
-            begin = time.perf_counter()
+
+def _work(store: Store, trial: Trial, guard: GuardName, number: int) -> _Done:
+    """Read, think and write, for each step of the plan of an agent."""
+    begin, conflicts, seconds, acknowledged = time.monotonic(), 0, list[float](), list[RaceFact]()
+    for fact, pause in trial.steps(number):
+        start = time.perf_counter()
+        seen = store.read(fact.entity)
+        read = time.perf_counter()
+        time.sleep(pause)
+        thought = time.perf_counter() - read
+        while not _is_written(store, fact, seen, guard, f"agent-{number}"):
+            conflicts += 1
             seen = store.read(fact.entity)
-            read = time.perf_counter()
-            time.sleep(pause)
-            thought = time.perf_counter() - read
-            while not self._is_written(store, fact, seen):
-                self.conflicts += 1
-                seen = store.read(fact.entity)
-            self.seconds.append(time.perf_counter() - begin - thought)
-            self.acknowledged.append(fact)
-
-    def _is_written(self, store: Store, fact: RaceFact, seen: Snapshot) -> bool:
-        """Write the copy that the agent has, with its fact in it, back whole; false where that is refused."""
-        data, removed = with_fact(seen.data, fact.subject, fact.value)
-        change = Change(
-            agent=f"agent-{self.number}",
-            op_id=f"{fact.entity} {fact.value}",
-            note={"wrote": [fact.value], "removed": removed},
-            on_stale="branch" if self.guard == "branch" else "refuse",
-        )
-        try:
-            store.commit(fact.entity, None if self.guard == "none" else seen.revision, lambda _: data, change)
-        except (StaleError, BusyError):
-            return False
-        return True
+        seconds.append(time.perf_counter() - start - thought)
+        acknowledged.append(fact)
+    return _Done(acknowledged, conflicts, seconds, begin, time.monotonic())
 
 
-_start: Barrier
+def _is_written(store: Store, fact: RaceFact, seen: Snapshot, guard: GuardName, agent: str) -> bool:
+    """Write the copy that an agent has, with its fact in it, back whole; false where that is refused."""
+    data, removed = with_fact(seen.data, fact.subject, fact.value)
+    note = {"wrote": [fact.value], "removed": removed}
+    on_stale: Literal["branch", "refuse"] = "branch" if guard == "branch" else "refuse"
+    change = Change(agent=agent, op_id=f"{fact.entity} {fact.value}", note=note, on_stale=on_stale)
+    try:
+        store.commit(fact.entity, None if guard == "none" else seen.revision, lambda _: data, change)
+    except (StaleError, BusyError):
+        return False
+    return True
+
+
+_start: "Barrier"
 """Where a process of a race waits for the others."""
 
 
-def _join(barrier: Barrier) -> None:
+def _join(barrier: "Barrier") -> None:
     global _start  # noqa: PLW0603 - a barrier reaches a process when that begins, and no later
     _start = barrier
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # who stops the race ends its processes
@@ -273,17 +273,7 @@ def _end_with_parent() -> None:
         os._exit(1)
 
 
-def _raced(trial: Trial, guard: GuardName, root: str, where: str) -> tuple[list[_Agent], float]:
-    """All agents with their acknowledged facts, and the seconds from the start of the first to the end of the last."""
-    spawn = get_context("spawn")
-    with ProcessPoolExecutor(trial.agents, spawn, _join, (spawn.Barrier(trial.agents),)) as pool:
-        done = list(pool.map(partial(_run, trial, guard, root, where), range(1, trial.agents + 1)))
-    seconds = max(end for _, _, end in done) - min(begin for _, begin, _ in done)
-    return [agent for agent, _, _ in done], seconds
-
-
-def _run(trial: Trial, guard: GuardName, root: str, where: str, number: int) -> tuple[_Agent, float, float]:
-    agent = _Agent(number, guard)
+def _run(trial: Trial, guard: GuardName, root: str, where: str, number: int) -> _Done:
     with closing(_opened(root, where)) as store:
         try:
             for entity in trial.entity_names:
@@ -292,9 +282,7 @@ def _run(trial: Trial, guard: GuardName, root: str, where: str, number: int) -> 
             _start.abort()
             raise
         _start.wait(_START_LIMIT)
-        begin = time.monotonic()
-        agent.run(store, trial)
-        return agent, begin, time.monotonic()
+        return _work(store, trial, guard, number)
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """The operations sort and tidy: entries sorted into sections, and what memory says twice."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import signal

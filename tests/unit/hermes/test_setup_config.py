@@ -42,6 +42,10 @@ EDITS = {
         "memory:\r\n  provider: mem0\r\n",
         "memory:\r\n  memory_enabled: false\r\n  provider: catmem\r\n",
     ),
+    "a value with a #": (
+        "memory:\n  provider: x#y # mine\n",
+        "memory:\n  memory_enabled: false\n  provider: catmem # mine\n",
+    ),
     "nothing to change": (
         "memory: {provider: catmem, memory_enabled: off}\n",
         "memory: {provider: catmem, memory_enabled: off}\n",
@@ -59,7 +63,6 @@ BY_HAND = {
     "a section in braces": "memory: {provider: mem0}\n",
     "an anchor that another section uses": "memory: &m\n  provider: x\nother: *m\n",
     "a value of several lines": "memory:\n  provider: |\n    x\n",
-    "a value with a #": "memory:\n  provider: x#y\n",
     "the end of the document": "model: small\n...\n",
 }
 

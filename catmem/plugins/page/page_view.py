@@ -409,12 +409,15 @@ def refusal_of(sent: SentForm, error: Exception, status: int) -> FormRefusal:
     if sent.entity is None or not isinstance(error, _OLD_VIEW):
         return plain
     with suppress(CatmemError):  # what cannot be read has changed in no way that could be shown
-        now = sent.workspace.store.read(sent.named)
+        store = sent.workspace.store
+        now, newest = store.read(sent.named), store.head(sent.named)
         base = now.revision or now.digest
         if base == sent.expected:  # refused for what stands in the file, and not for an old view
             return replace(plain, heading="This was not written")
         seen = seen_text(sent.workspace, sent.named, sent.expected)
-        diff = None if seen is None else diff_of(text_of(seen), text_of(now.data))
+        if seen is None and newest is not None:  # the newest text in the history that is another one
+            seen = store.read(sent.named, parent_of(newest) if now.revision else newest.revision).data
+        diff = None if seen in {None, now.data} else diff_of(text_of(seen or b""), text_of(now.data))
         gone = _gone(sent, sent.workspace.parse(now.data))
         return replace(plain, expected=base, op_id=None, is_old=True, entity=sent.named, diff=diff, gone=gone)
     return plain

@@ -318,7 +318,7 @@ migrate ../home/given/old.md --dry-run
 migrate ../home/given/old.md --declare
 tidy -p neo
 tidy --propose
-simulate --agents 2 --writes 2 --store files --entities 1 --on-stale branch --seed 1 --format json --help
+simulate --agents 2 --writes 2 --store files --entities 1 --on-stale branch --format json --help
 simulate --agents 1 --writes 2 --store nowhere --entities 1 --on-stale refuse
 merge-driver ../home/given/base.md ../home/given/ours.md ../home/given/theirs.md homes/neo/USER.md
 merge-driver ../home/given/base.md ../home/given/ours.md ../home/given/base.md homes/neo/USER.md

@@ -297,7 +297,7 @@ def test_only_the_gate_commits_to_the_store_of_a_root(package):
         "writing/gate.py",
         "workspace/change_plan.py",
         "plugins/hermes/memory_store.py",
-        "plugins/simulate/simulation.py",
+        "plugins/simulate/operations.py",
     }
 
 

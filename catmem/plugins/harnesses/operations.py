@@ -22,21 +22,6 @@ from catmem.workspace.root import Root
 from catmem.workspace.workspace import Workspace
 
 
-@dataclass(frozen=True, slots=True)
-class HookAnswer:
-    """What is printed, as it is."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class HarnessSettings:
-    """The JSON of a harness's settings."""
-
-    data: dict[str, Any]
-    __json__ = "*data"
-
-
 @operation(
     "hook",
     opens="root",
@@ -76,12 +61,12 @@ def hook(
     """
     if config is None:
         wanted = HookRequest(profile, by_agent, form, limit, call.named_root)
-        return Outcome(HookAnswer(quiet(lambda: answer(wanted, call.stdin(MOST_INPUT)))))
+        return Outcome(quiet(lambda: answer(wanted, call.stdin(MOST_INPUT))))
     if profile is None and not by_agent:
         raise UsageError("Say whose memory: --profile NAME, --by-agent, or both.")
     if by_agent and config in {"gemini", "cursor"}:
         raise UsageError(f"{config} calls no hook at the start of a subagent that takes a text: leave --by-agent out.")
-    return Outcome(HarnessSettings(hook_settings(call.root, config, profile, by_agent=by_agent)))
+    return Outcome(hook_settings(call.root, config, profile, by_agent=by_agent))
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +126,8 @@ def sync(
     if remove and not (names or everybody):
         raise UsageError("Say which: catmem sync NAME --remove, or --all.")
     if print_agent is not None:
-        return Outcome(HookAnswer(subagent(call.root, print_agent)))
+        text = subagent(call.root, print_agent)
+        return Outcome(text, {"text": text})
     root, chosen = call.root, tuple(names)
     if to is not None:
         root, chosen = _declare(call, to)

@@ -5,17 +5,9 @@ from __future__ import annotations
 from catmem.cli.output import columns, emit, emit_json, print_error, say_all
 from catmem.files import shown_path
 from catmem.ops.table import Call
-from catmem.plugins.harnesses.operations import HarnessSettings, HookAnswer, SyncDone
+from catmem.plugins.harnesses.operations import SyncDone
 from catmem.plugins.harnesses.syncing import SyncedFile
 from catmem.text import counted, printable, text_diff
-
-
-def _answer(done: HookAnswer, _: Call) -> None:
-    emit(done.text)
-
-
-def _settings(done: HarnessSettings, _: Call) -> None:
-    emit_json(done.data)
 
 
 def _synced(done: SyncDone, _: Call) -> None:
@@ -46,4 +38,4 @@ def _room(file: SyncedFile) -> str:
     return f"{100 * file.size[0] // file.size[1]} %" if file.size[1] else "-"
 
 
-TEXTS = {"HookAnswer": _answer, "HarnessSettings": _settings, "SyncDone": _synced}
+TEXTS = {"dict": lambda settings, _: emit_json(settings), "SyncDone": _synced}

@@ -42,7 +42,7 @@ from catmem.plugins.page.page_view import (
 )
 from catmem.plugins.page.rendering import own_address, reference, title_of, with_query
 from catmem.staleness.lineage import entry_in
-from catmem.staleness.review import Answering, answering_to, corrections, day_of
+from catmem.staleness.review import answering_to, corrections, day_of
 from catmem.store.contract import stale, unknown_revision
 from catmem.text import unify_newlines
 from catmem.workspace.history import parent_of, restore
@@ -209,17 +209,14 @@ def _domain(text: str) -> str | list[str] | None:
 # --- changes ---------------------------------------------------------------------------------------------------------
 
 
-def verify(sent: SentForm) -> Redirect:
-    return _answered(sent, answering_to("keep", _meant(sent), clock.today()))
+def answer(name: str) -> FormAction:
+    """What makes the write of a button on one entry: ``verify``, ``expire`` or ``remove``."""
+    return partial(_answer_one, name)
 
 
-def expire(sent: SentForm) -> Redirect:
-    """The entry no longer holds: it expired yesterday."""
-    return _answered(sent, answering_to("expire", _meant(sent), clock.today()))
-
-
-def remove(sent: SentForm) -> Redirect:
-    return _answered(sent, answering_to("remove", _meant(sent), clock.today()))
+def _answer_one(name: str, sent: SentForm) -> Redirect:
+    operation = _operation(name, sent, _meant(sent))
+    return _put(sent, [] if operation is None else [operation])
 
 
 def edit(sent: SentForm) -> Redirect:
@@ -265,10 +262,6 @@ def entry_meant(document: Document, entry_id: str, where: str) -> Entry:
     return entry
 
 
-def _answered(sent: SentForm, answering: Answering) -> Redirect:
-    return _put(sent, [] if answering.operation is None else [answering.operation])
-
-
 def _put(sent: SentForm, operations: Sequence[Operation]) -> Redirect:
     if not operations:
         return Redirect(_way_back(sent, None))
@@ -294,12 +287,12 @@ SAYS = {"verify": "Verify", "expire": "Expire", "move": "Move", "remove": "Remov
 """What can be done with ticked entries, and what the button says."""
 
 
-def action(name: str) -> FormAction:
+def answer_ticked(name: str) -> FormAction:
     """What makes the write of one of the buttons: ``verify``, ``expire``, ``move`` or ``remove``."""
-    return partial(_answer, name)
+    return partial(_answer_ticked, name)
 
 
-def _answer(name: str, sent: SentForm) -> Redirect | Page:
+def _answer_ticked(name: str, sent: SentForm) -> Redirect | Page:
     entries = _ticked(sent)
     if not entries:
         raise nothing_ticked()

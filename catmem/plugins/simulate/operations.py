@@ -317,7 +317,8 @@ class Raced(NamedTuple):
 
     def __json__(self) -> dict[str, Any]:
         fields = self._asdict()
-        return {**fields.pop("trial")._asdict(), **fields}
+        agents, writes, entities, _ = fields.pop("trial")
+        return {"agents": agents, "writes": writes, "entities": entities, **fields}
 
 
 @operation(
@@ -339,7 +340,6 @@ def simulate(
         Literal["refuse", "branch"],
         P("What becomes of a guarded write on an older view: made again, or kept as a branch and merged in the end."),
     ] = "refuse",
-    seed: Annotated[int, P("Another seed gives another plan.", metavar="N")] = 0,
 ) -> Outcome:
     """Let agents read, think and write facts into memory files that they share, at once, and count what is lost.
 
@@ -348,7 +348,7 @@ def simulate(
     database must hold no entities. Exit status 1 if anything was lost with guards, else 0.
     """
     del call
-    trial = Trial(agents, writes, entities, seed)
+    trial = Trial(agents, writes, entities)
     unguarded, guarded = race(trial, "none", store), race(trial, on_stale, store)
     lost = guarded.silent_overwrites or guarded.unrecorded
     return Outcome(Raced(trial, shown_store(store), on_stale, unguarded, guarded), status=int(bool(lost)))

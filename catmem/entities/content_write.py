@@ -10,10 +10,6 @@ from catmem.config.config import DeclaredEntity
 from catmem.config.json_schema import shown
 from catmem.digest import bytes_digest, content_digest
 from catmem.entities.contents import content_bytes, merge_contents, plain_content
-from catmem.envelopes.envelope_write import (
-    AGAIN,
-    head_of,
-)
 from catmem.errors import (
     CatmemError,
     DriftError,
@@ -27,7 +23,7 @@ from catmem.errors import (
 from catmem.store.contract import EXTERNAL, Current
 from catmem.workspace.history import declared_of
 from catmem.writing.drift_guard import READ_FIRST
-from catmem.writing.entry_write import Write
+from catmem.writing.entry_write import AGAIN, Write
 from catmem.writing.policy import check_threats
 from catmem.writing.request import checked_expected
 
@@ -100,7 +96,7 @@ class ContentWrite(Write):
 
     def refusal(self, error: CatmemError) -> CatmemError:
         if isinstance(error, RefusedError):
-            error.found = error.found or head_of(self)
+            error.found = error.found or self.head
         return error
 
     def request(self) -> str:

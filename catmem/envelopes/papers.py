@@ -38,7 +38,6 @@ from catmem.envelopes.envelope import (
     operations_of,
     read_envelope,
 )
-from catmem.envelopes.envelope_write import EnvelopeWrite
 from catmem.errors import EnvelopeError, ForbiddenError, UnknownNameError, wrong_type
 from catmem.jsonable import jsonable
 from catmem.names import DECLARED_RULE, is_declared, is_name
@@ -89,7 +88,7 @@ def submit_read(
     """The same for an envelope that was read already."""
     how.setdefault("allow_secret", how.get("confirm", False))
     entity, content = envelope.entity_id, envelope.content
-    kind: type[Write] = EnvelopeWrite
+    kind: type[Write] | None = None
     if is_declared(entity):
         from catmem.entities.content_write import ContentWrite
 

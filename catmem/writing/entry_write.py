@@ -1,8 +1,8 @@
 """How a write turns what is there into what is to be there: by operations on the entries of a memory file.
 
 The steps of a write (``writing/write.py``) ask a ``Write`` where kinds of content differ: what the writer may do at
-all, what the new text is, how much of the old words is left. Envelopes (``envelopes/envelope_write.py``) and
-declared entities (``entities/content_write.py``) have kinds of their own.
+all, what the new text is, how much of the old words is left. Declared entities (``entities/content_write.py``) have a
+kind of their own.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from catmem.config.access import targets_read
+from catmem.config.access import Rights, targets_read
 from catmem.config.json_schema import shown
 from catmem.config.profile import Profile
 from catmem.digest import content_digest
@@ -22,9 +22,12 @@ from catmem.errors import (
     CatmemError,
     DriftError,
     EditError,
+    EnvelopeError,
+    ForbiddenError,
     NoMatchError,
     RefusedError,
     StaleError,
+    UnknownNameError,
     UnknownRevisionError,
     UnreadableError,
 )
@@ -32,7 +35,7 @@ from catmem.jsonable import jsonable
 from catmem.model.document import Document, Entry
 from catmem.model.layout import last_entries
 from catmem.model.pairing import jaccard, words_of
-from catmem.names import TARGETS, known_target
+from catmem.names import TARGETS, known_target, parts_of
 from catmem.store.contract import PERSON, UNREAD, Current, OnDrift, unknown_revision
 from catmem.text import unify_newlines
 from catmem.workspace.profile_memory import read_document
@@ -59,6 +62,7 @@ if TYPE_CHECKING:
 _MOST_OPERATIONS = 1_000
 _RETRIED = 256
 """Revisions of a file among which a retry is looked for."""
+AGAIN = "Nothing was written. Read it again, and repeat the change on what is there now."
 
 
 class Write(Attempt, ABC):
@@ -98,6 +102,12 @@ class Write(Attempt, ABC):
     def actor(self) -> str | None:
         """The name of the profile that acts, or on whose behalf a person does."""
         return self.asked.on_behalf if self.acting is None else self.acting.name
+
+    @property
+    def head(self) -> str:
+        """The revision at the head, ``"0"`` for none."""
+        head = self.workspace.store.head(self.entity)
+        return "0" if head is None else head.revision
 
     @abstractmethod
     def check(self) -> None:
@@ -159,7 +169,15 @@ class OperationsWrite(Write):
         asked, operations = self.asked, self.operations
         self.policy = self.found_policy()
         self.entity = self.policy.entity
-        self.describe()
+        self.note["target"] = self.policy.target
+        if reason := checked_reason(asked.reason, self.policy.config, to_agent=self.acting is not None):
+            self.note["reason"] = reason
+        verifying = [each.action == "verify" for each in operations]
+        if operations and all(verifying):
+            self.recorded_op = "verify"
+        decides = self.acting is None and self.policy.config.approval is not None  # whose a verified fact is
+        evidence = any(each.evidence is not None for each in operations)
+        self.keeps_note = evidence or (decides and any(verifying))
         if not 0 < len(operations) <= _MOST_OPERATIONS:
             raise EditError(
                 f"a write has 1 to {_MOST_OPERATIONS:,} operations, and this has {len(operations):,}",
@@ -168,31 +186,30 @@ class OperationsWrite(Write):
             )
         refuse_surrogates([] if asked.op_id is None else [asked.op_id])
         check_beforehand(operations, self.policy)
+        if asked.merges:
+            raise EnvelopeError(
+                "parents names branches, and no operation says what becomes of theirs",
+                key="parents",
+                hint=f"Nothing was written. Leave them out; catmem merge {self.entity} brings branches in.",
+            )
         self.expected = checked_expected(asked.expected)
-        self.hide_proposal()
+        # A profile may not know that there is a proposal: its branch is a revision that is not there.
+        self.is_hidden = not self.policy.unbounded and self.is_proposal(self.expected or "0")
 
     def found_policy(self) -> WritePolicy:
         """The policy of the file that is meant. Raises ``UnknownNameError`` for another's file, as for none."""
-        asked = self.asked
-        if asked.target is None and asked.expected is None:
-            return found_policy(self.workspace, asked, self.acting)
-        target = known_target(TARGETS[0] if asked.target is None else asked.target)
-        return policy_of(self.workspace, asked.profile, target, self.acting, allow_secret=asked.allow_secret)
-
-    def describe(self) -> None:
-        """Say what the record says of it. Raises ``EditError`` for a reason that cannot be recorded."""
-        reason, operations = self.asked.reason, self.operations
-        self.note["target"] = self.policy.target
-        if reason and (said := checked_reason(reason, self.policy.config, to_agent=self.acting is not None)):
-            self.note["reason"] = said
-        if operations and all(each.action == "verify" for each in operations):
-            self.recorded_op = "verify"
-        decides = self.acting is None and self.policy.config.approval is not None  # whose a verified fact is
-        self.keeps_note = any(each.action == "verify" and (decides or each.evidence is not None) for each in operations)
-
-    def hide_proposal(self) -> None:
-        """Have the branch of a proposal be a revision that is not there: a profile may not know that there is one."""
-        self.is_hidden = not self.policy.unbounded and self.is_proposal(self.expected or "0")
+        asked, root = self.asked, self.workspace
+        if self.envelope is None and asked.target is None and asked.expected is None:
+            return found_policy(root, asked, self.acting)
+        name, target = asked.profile, TARGETS[0] if asked.target is None else asked.target
+        if self.envelope is not None:
+            name, target = parts_of(self.entity)
+            try:
+                Rights(self.acting, target, root.config.taxonomy).refuse_other_owner(name)
+            except UnknownNameError as error:
+                message = f"{self.agent} may not write to {shown(self.entity)}"
+                raise ForbiddenError(message, hint=error.hint) from None
+        return policy_of(root, name, known_target(target), self.acting, allow_secret=asked.allow_secret)
 
     def request(self) -> str:
         return content_digest([[jsonable(each) for each in self.operations], self.actor, self.policy.target])
@@ -245,19 +262,18 @@ class OperationsWrite(Write):
     # --- the answer ------------------------------------------------------------------------------------------------
 
     def refusal(self, error: CatmemError) -> CatmemError:
-        error = self.without_proposal(error)
+        if self.is_hidden and isinstance(error, StaleError | DriftError):
+            error = unknown_revision(self.policy.entity, self.expected or "0")  # as it would be without the proposal
+        if self.envelope is not None and isinstance(error, RefusedError):
+            error.found = error.found or self.head
+        elif self.envelope is not None and isinstance(error, UnknownRevisionError):
+            error.hint = f"{self.entity} is at revision {self.head}. {AGAIN}"
         by_default = self.asked.target is None and isinstance(error, StaleError | UnknownRevisionError)
         if isinstance(error, NoMatchError) or (by_default and not self._holds(self.policy.target)):
             error.hint = self._other_file() or error.hint
         # An actor who does not see the whole file learns nothing that depends on all of it.
         if isinstance(error, RefusedError) and not self.policy.unbounded:
             hide_digests(error)
-        return error
-
-    def without_proposal(self, error: CatmemError) -> CatmemError:
-        """The refusal as it would be if there were no proposal."""
-        if self.is_hidden and isinstance(error, StaleError | DriftError):
-            return unknown_revision(self.policy.entity, self.expected or "0")
         return error
 
     def _other_file(self) -> str | None:

@@ -225,7 +225,7 @@ class OperationsWrite(Write):
         self.before, self.reworded = document.text, plan.reworded
         cache = self.workspace._cache  # noqa: SLF001 - what was made is not read again
         self.data = current.data if plan.document is document else cache.made(plan.document, document, current.data)
-        self.note["actions"] = list(plan.actions)
+        self.note["actions"] = plan.actions
         if unread := [] if self.view is None else self.view.unread(plan.document, self.knows):
             self.note[UNREAD] = unread
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from catmem.clock import read_date
 from catmem.config.access import is_slip, known_categories, targets_read
-from catmem.config.json_schema import nearest
+from catmem.config.json_schema import known_tags, meant_tag, nearest
 from catmem.config.profile import HERMES_LIMITS
 from catmem.errors import DriftError, EditError
 from catmem.model.document import LOOKS_TAGGED, Document, Entry, TagValue
@@ -27,24 +27,9 @@ from catmem.text import MAX_ENTRY_CHARS, MAX_FILE_BYTES, size_of
 from catmem.workspace.seen_entry import preview, tag_texts
 from catmem.writing.drift_guard import READ_FIRST, ToolSession, text_digest
 from catmem.writing.matching import EntryWords, VisibleEntries, WriterView, find_entry, says
-from catmem.writing.policy import WritePolicy, body_of, each_of, undeclared
+from catmem.writing.policy import NAME_SHOWN, WritePolicy, body_of, each_of, undeclared
 from catmem.writing.request import Operation
-from catmem.writing.written import on_tags, on_title, on_unshared, refuse_over_budget
-
-
-class Plan(NamedTuple):
-    """What operations come to: the new document and what was done for it.
-
-    ``entries`` were made or touched, as they are in the new document; a removed one is as it was. ``reworded`` are the
-    old and the new words of each replacement that is not confirmed.
-    """
-
-    document: Document
-    entries: tuple[Entry, ...]
-    actions: tuple[dict[str, Any], ...]
-    notes: tuple[str, ...]
-    warnings: tuple[str, ...]
-    reworded: tuple[tuple[str, str], ...] = ()
+from catmem.writing.written import on_title, on_unshared, refuse_over_budget
 
 
 def plan_operations(
@@ -56,31 +41,38 @@ def plan_operations(
 ) -> Plan:
     """Apply operations that passed ``check_beforehand`` one after the other, all or none."""
     # `base` is what the caller may have seen, `None` if that is all; in a conversation its `session` counts.
-    draft = _PlanDraft(document, document, policy, base, session)
-    each_of(operations, lambda operation: _ACTIONS[operation.action](draft, operation))
-    return draft.plan()
+    plan = Plan(document, document, policy, base, session)
+    each_of(operations, lambda operation: getattr(plan, operation.action)(operation))
+    plan.finish()
+    return plan
 
 
 @dataclass(slots=True)
-class _PlanDraft:
+class Plan:
+    """What operations come to, each a method of its name: the new document, and what was done for it."""
+
     document: Document
     original: Document
     policy: WritePolicy
     base: WriterView | None
     session: ToolSession | None
-    made: Counter[EntryWords] = field(default_factory=Counter)
-    touched: list[tuple[Entry, bool]] = field(default_factory=list)
-    """Entries in the order of the operations, and whether each is gone."""
+    entries: tuple[Entry, ...] = ()
+    """What was made or touched, as it is in the new document; a removed entry is as it was."""
     actions: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     reworded: list[tuple[str, str]] = field(default_factory=list)
+    """The old and the new words of each replacement that is not confirmed."""
+    made: Counter[EntryWords] = field(default_factory=Counter)
+    touched: list[tuple[Entry, bool]] = field(default_factory=list)
+    """Entries in the order of the operations, and whether each is gone."""
     left: dict[str, None] = field(default_factory=dict)  # the categories that an entry was taken out of
     by_another: Callable[[str], bool] | None = None  # of the history, which is read once: it stays under the lock
 
     # --- the five actions ------------------------------------------------------------------------------------------
 
     def add(self, operation: Operation) -> None:
+        """Make an entry, if its category has none with these words."""
         content = operation.content or ""
         body = body_of(content)
         category = self._category_to_add_to(operation.category)
@@ -103,6 +95,7 @@ class _PlanDraft:
         self._remark_words(made, body)
 
     def replace(self, operation: Operation) -> None:
+        """Give the entry other words or tags."""
         entry = self._entry(operation)
         self.policy.refuse_unwritable(entry.category)
         body = entry.body if operation.content is None else body_of(operation.content)
@@ -132,6 +125,7 @@ class _PlanDraft:
         self._remark_words(made, body)
 
     def remove(self, operation: Operation) -> None:
+        """Take the entry out."""
         entry = self._entry(operation)
         self.policy.refuse_unwritable(entry.category)
         self.document = remove_entry(self.document, entry).document
@@ -139,6 +133,7 @@ class _PlanDraft:
         self._note("remove", entry, gone=True)
 
     def move(self, operation: Operation) -> None:
+        """Put the entry into another category."""
         category = self.policy.destination(operation.to_category or "")
         entry = self._entry(operation)
         self.policy.refuse_unwritable(entry.category)
@@ -152,6 +147,7 @@ class _PlanDraft:
         self._remark(made, f"is in {category} twice now" if doubled else None)
 
     def verify(self, operation: Operation) -> None:
+        """Say that the fact holds on a day."""
         entry = self._entry(operation)
         old_tags, day = entry.tags, self._day(operation)
         verified = read_date(old_tags.get("verified_date"))
@@ -318,8 +314,12 @@ class _PlanDraft:
             self._remark(entry, f"begins like tags, and is kept as words; give tags by name{option}")
 
     def _remark_tags(self, given: Iterable[str]) -> None:
-        """Say of tags that are slips, each once, however many entries get it."""
-        self.notes += [note for note in on_tags(given, self.policy) if note not in self.notes]
+        """Say of tags that are slips, each once, that they have no effect, however many entries get them."""
+        known = known_tags(self.policy.config.tag_schemas)
+        for name in (each for each in given if each not in known):
+            near = meant_tag(name, known)
+            note = f"the tag {name[:NAME_SHOWN]} is not declared and has no effect; {near} may be meant"
+            self.notes += [note] if near is not None and note not in self.notes else []
 
     def _note(self, action: str, entry: Entry, *, gone: bool = False) -> None:
         self.touched.append((entry, gone))
@@ -327,22 +327,21 @@ class _PlanDraft:
 
     # --- the result ------------------------------------------------------------------------------------------------
 
-    def plan(self) -> Plan:
-        document = self.original
-        if self.document.text != self.original.text:
-            document = self._in_layout(_ended(self.document))
-            self._refuse_too_long(document)
-        entries = tuple(self._final(document))
-        put = dict.fromkeys(each["category"] for each in self.actions if each["action"] in _PUTTING)
-        notes = [*self.notes]
-        if document is not self.original:
-            title = on_title(self.original, document)
-            notes += [] if title is None else [title]
-            notes += [note for category in put if (note := self._on_slip(category)) is not None]
-            notes += self._on_emptied(document)
+    def finish(self) -> None:
+        """Have the document laid out, and look at it as a whole."""
+        if self.document.text == self.original.text:
+            self.document = self.original
+        else:
+            self.document = self._in_layout(_ended(self.document))
+            self._refuse_too_long(self.document)
+        self.entries = tuple(self._final(self.document))
+        if self.document is not self.original:
+            put = dict.fromkeys(each["category"] for each in self.actions if each["action"] in _PUTTING)
+            said = [on_title(self.original, self.document), *map(self._on_slip, put)]
+            self.notes += [note for note in said if note is not None]
+            self.notes += self._on_emptied(self.document)
             for category in put:
                 self._warn_of_unread(category)
-        return Plan(document, entries, tuple(self.actions), tuple(notes), tuple(self.warnings), tuple(self.reworded))
 
     def _on_slip(self, category: str) -> str | None:
         """What to know of a new category. Raises ``UnknownNameError`` for a slip of one that the actor knows."""
@@ -420,14 +419,6 @@ class _PlanDraft:
 
 
 _PUTTING = ("add", "replace", "move")
-
-_ACTIONS = {
-    "add": _PlanDraft.add,
-    "replace": _PlanDraft.replace,
-    "remove": _PlanDraft.remove,
-    "move": _PlanDraft.move,
-    "verify": _PlanDraft.verify,
-}
 
 
 def unseen(entry: Entry, policy: WritePolicy, why: str = "is another's, and was not shown to you whole") -> DriftError:

@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from catmem.staleness.lineage import EntryHistory
     from catmem.workspace.root import Root
 
-_NAME_SHOWN = 80
+NAME_SHOWN = 80
+"""Characters of a tag's name that are shown."""
 MOST_REASON = 500
 """Characters of a reason."""
 
@@ -183,9 +184,9 @@ class WritePolicy(Rights):
                 )
         for key, message in tag_faults(given, self.config.tag_schemas):
             raise EditError(
-                f"the tag {key[:_NAME_SHOWN]} does not fit: {message}",
+                f"the tag {key[:NAME_SHOWN]} does not fit: {message}",
                 code="bad_tag",
-                key=f"tags.{key[:_NAME_SHOWN]}",
+                key=f"tags.{key[:NAME_SHOWN]}",
                 hint="Give a value that fits its schema, or leave the tag out.",
             )
         for key, done in (("verified_date", "verified"), ("created", "written")):

@@ -211,12 +211,11 @@ def _answer(attempt: Write) -> Written:
         if written.waiting is not None:
             return written
     else:
-        entries, notes, warnings = ((), (), ()) if plan is None else (plan.entries, plan.notes, plan.warnings)
         written = replace(
-            _written(attempt, now, attempt.before, after, entries),
-            notes=notes_on(now, notes),
+            _written(attempt, now, attempt.before, after, () if plan is None else plan.entries),
+            notes=notes_on(now, () if plan is None else plan.notes),
             changed=after != attempt.before or attempt.keeps_note,
-            warnings=warnings,
+            warnings=() if plan is None else tuple(plan.warnings),
             adopted=now.adopted,
         )
     if now.branch and written.changed:
@@ -271,7 +270,7 @@ def _proposed(attempt: Write, plan: Plan) -> Written:
 
     note = {name: value for name, value in attempt.note.items() if name != UNREAD}
     made = propose(attempt, attempt.current, attempt.data, replace(attempt.change, note=note))
-    return replace(_waiting(attempt, made, plan.entries), warnings=plan.warnings)
+    return replace(_waiting(attempt, made, plan.entries), warnings=tuple(plan.warnings))
 
 
 def _waiting(attempt: Write, made: NewProposal, entries: tuple[Entry, ...]) -> Written:

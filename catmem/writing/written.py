@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem import clock
 from catmem.config.config import Config
-from catmem.config.json_schema import known_tags, meant_tag
 from catmem.config.profile import Profile
 from catmem.errors import OverBudgetError
 from catmem.model.document import Document, Entry
@@ -80,20 +79,6 @@ def advice_on(workspace: Root, written: Written, actor: str) -> dict[str, str]:
 
 
 # --- notes ---------------------------------------------------------------------------------------------------------
-
-_NAME_SHOWN = 80
-"""Characters of a tag's name that a note shows."""
-
-
-def on_tags(given: Iterable[str], policy: WritePolicy) -> list[str]:
-    """What to know of the names of tags that are ``given``: of those that are nearly a known one, and so do nothing."""
-    known = known_tags(policy.config.tag_schemas)
-    meant = {name: meant_tag(name, known) for name in given if name not in known}
-    return [
-        f"the tag {name[:_NAME_SHOWN]} is not declared and has no effect; {near} may be meant"
-        for name, near in meant.items()
-        if near is not None
-    ]
 
 
 def on_title(before: Document, after: Document) -> str | None:

@@ -187,11 +187,7 @@ def submit_plain(
     base: str | None = None,
     **how: Any,  # noqa: ANN401 - fields of a request
 ) -> Written:
-    """Make a plain write by ``sender`` (``None``: a person).
-
-    ``base`` goes before what the fields say that it is made on: a revision, the digest of a text, or its
-    ``keyed_digest``.
-    """
+    """Make a plain write by ``sender``; its ``base``, also a ``keyed_digest``, goes before what the fields say."""
     if base is None:
         return submit_read(root, _plain_envelope(root, fields, sender), sender, **how)
     envelope = _plain_envelope(root, {**fields, "prev_rev": base if REVISION.fullmatch(base) else 0}, sender)
@@ -253,10 +249,7 @@ def make_envelope(
     content: Any,  # noqa: ANN401 - what an envelope may hold
     **how: Unpack[Sending],
 ) -> tuple[Envelope, str | None]:
-    """Make an envelope; see ``Workspace.envelope``.
-
-    With it comes the revision as which the history took in first what the file held; ``None``: it had it.
-    """
+    """Make an envelope; with it comes the revision as which the history took in first what the file held, if it did."""
     name, prev, signed = how.get("agent") or PERSON, how.get("prev"), how.get("signed")
     # It names the revision that it is made on, which no digest can stand for. So a text that no history has yet becomes
     # a revision here.

@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from catmem.files import take_lock
-from catmem.jsonable import jsonable
 from catmem.store.contract import who
 
 NAME = "audit.jsonl"
@@ -209,7 +208,7 @@ class AuditLine(NamedTuple):
 
     def to_json(self) -> bytes:
         """The line as it stands in the log, with its newline; ASCII, whatever the names are."""
-        return json.dumps(jsonable(self), separators=(",", ":")).encode() + b"\n"
+        return json.dumps(self.__json__(), separators=(",", ":")).encode() + b"\n"
 
     @classmethod
     def from_json(cls, data: bytes) -> AuditLine | None:

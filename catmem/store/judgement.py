@@ -171,10 +171,7 @@ def unread(own: Revision | Record | None) -> Sequence[str]:
 
 
 def dry_run_commit(store: Store, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
-    """What ``Store.commit`` would answer or refuse, of any store; nothing is recorded.
-
-    The revision of the answer is that of what is there now, ``None`` if it has none.
-    """
+    """What ``Store.commit`` would answer, with the revision of what is there now, or refuse; nothing is recorded."""
     if (first := made_before(store, entity, change)) is not None:
         return replace(store.read(entity, first.revision), branch=first.is_branch)
     named = () if expected is None or expected.startswith("sha256:") else (expected,)

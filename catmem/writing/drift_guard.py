@@ -65,11 +65,7 @@ def unaccepted(document: Document, limit: int | None, entity: str, store: Store)
 
 
 def refuse_signs(root: Root, entity: str, data: bytes, store: Store) -> None:
-    """Raise ``DriftError`` while a memory file shows what no tool wrote, and no person accepted.
-
-    These are the signs of Hermes Agent's own guard: an entry over the limit of the whole file, and, in a file that it
-    edits too, a text that it would not write again as it stands.
-    """
+    """Raise ``DriftError`` while a memory file shows a sign of another program, by Hermes Agent's own guard."""
     owner, target = parts_of(entity)
     if not target:
         return
@@ -128,10 +124,7 @@ class ToolSession:
         return replace(self, refusals=Counter())
 
     def begin(self, root: Root, profile: str) -> None:
-        """Begin with both files of a profile and the declared entities, if not done before.
-
-        Of the files of other profiles it knows what answers showed, and what it wrote.
-        """
+        """Begin with both files of a profile and the declared entities, if not done before."""
         for each in (*(f"{profile}/{target}" for target in TARGETS), *root.config.entities):
             if each in self._began:
                 continue
@@ -191,10 +184,7 @@ def headings_of(document: Document) -> dict[str, str]:
 
 @dataclass
 class _Beginning:
-    """What stood in an entity when a conversation began; ``recorded`` is the text of the head, ``None`` without one.
-
-    ``sequence`` is that of the head.
-    """
+    """What stood in an entity when a conversation began; ``recorded`` and ``sequence`` are those of the head."""
 
     root: Root
     actor: Profile | None
@@ -267,11 +257,7 @@ READ_FIRST = "Nothing was written. Read it as it is now, and bring over what is 
 
 
 def refuse_unshown(root: Root, entity: str, now: bytes, new: bytes, session: ToolSession | None = None) -> None:
-    """Raise ``DriftError`` for an agent's whole new text that takes away what another program wrote unseen.
-
-    Without a ``session`` it knows what one knows that begins now. The refusal quotes nothing: its agent may not see
-    what it is about.
-    """
+    """Raise ``DriftError``, which quotes nothing, for an agent's text that lacks what another program wrote unseen."""
     refusal = DriftError(
         f"this would take away what another program wrote into {entity}, and you were not shown that",
         hint=REMEDY if session is None else READ_FIRST,

@@ -230,12 +230,9 @@ class OperationsWrite(Write):
             self.note[UNREAD] = unread
 
     def planned(self, document: Document, current: Current) -> Plan:
-        """What the operations make of the document that is there.
-
-        After an external change since the writer saw it, what the writer may have seen counts; a text that is
-        not legible counts as changed in all its entries. A writer without a view has seen none of an external change
-        before a writer with one came.
-        """
+        """What the operations make of the document that is there, by what their writer may have seen of it."""
+        # What is not legible counts as changed in all its entries. A writer without a view has seen no external change
+        # before a writer with one came.
         self.view = None
         if current.base is not None:
             self.view = WriterView(document, self.parsed_or_none(current.base), current.unread())
@@ -297,11 +294,7 @@ class OperationsWrite(Write):
 
 
 def found_policy(root: Root, asked: Request, acting: Profile | None) -> WritePolicy:
-    """The policy of the file that operations without a target mean: that of their entry, or of the category to add to.
-
-    Of a retry it is the file of the first try. Raises what refuses the write to both files, ``AmbiguousError`` for an
-    entry in both, and ``NoMatchError``.
-    """
+    """The policy of the file that operations without a target mean; of a retry, of that of the first try."""
     every = [policy_of(root, asked.profile, each, acting, allow_secret=asked.allow_secret) for each in TARGETS]
     made = asked.op_id, PERSON if acting is None else acting.name  # that of another writer tells nothing
     for policy in every if asked.op_id else ():
@@ -311,10 +304,7 @@ def found_policy(root: Root, asked: Request, acting: Profile | None) -> WritePol
 
 
 def _policy_of_category(root: Root, operations: Sequence[Operation], every: Sequence[WritePolicy]) -> WritePolicy:
-    """The only file in which the profile reads the category of additions; else the only one that has entries of it.
-
-    These are entries that the actor sees. Where none of that decides it is USER.md.
-    """
+    """The only file that reads the category of additions; else the only one with visible entries; else USER.md."""
     first, taxonomy = every[0], root.config.taxonomy
     named = {each.category or first.only_category() for each in operations if each.action == "add"}
     if len(named) != 1 or None in named:

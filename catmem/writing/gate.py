@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Self
 
 from catmem import clock
@@ -88,15 +88,12 @@ class Attempt:
             log_attempt(self.workspace, self.line(time.perf_counter() - self._begun, error))
 
     def commit(self, expected: str | None, update: Update, change: Change, *, approved: bool = False) -> Snapshot:
-        """Commit to the store; see ``Store.commit``. Raises ``ApprovalError`` for what has to wait for a person.
-
-        ``approved``: what it writes was approved already.
-        """
+        """Commit to the store; see ``Store.commit``. What is ``approved`` need not wait (``ApprovalError``)."""
         self.agent = change.agent
         is_free = approved or change.waits
         self._check_names(change, is_free=is_free)
         if change.agent == PERSON:
-            change = replace(change, person=person_name())
+            change = replace(change, person=self.person)
         self.change = change
         if expected is not None:
             self.prev = expected
@@ -113,6 +110,11 @@ class Attempt:
         commit = partial(dry_run_commit, self._store) if self.dry_run else self._store.commit
         self.snapshot = commit(self.entity, expected, watched, change)
         return self.snapshot
+
+    @cached_property
+    def person(self) -> str | None:
+        """The name of the person who acts, if it is one."""
+        return person_name() if self.agent == PERSON else None
 
     def _check_names(self, change: Change, *, is_free: bool) -> None:
         """Raise ``EditError`` for a name that holds what no text may hold: it is kept as long as the revision."""
@@ -175,7 +177,7 @@ class Attempt:
             reason=reason,
             head_rev=head,
             seconds=round(seconds, 6),
-            person=person_name() if self.agent == PERSON else None,
+            person=self.person,
         )
 
     def _outcome(self, error: BaseException | None) -> tuple[str, str | None]:

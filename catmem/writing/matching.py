@@ -40,10 +40,7 @@ class WriterView:
     """What a caller may have seen, to tell the entries that another writer changed since."""
 
     def __init__(self, now: Document, seen: Document | None, unread: Collection[str] = ()) -> None:
-        """``seen`` is ``None`` where it cannot be read: then every entry counts as changed.
-
-        ``unread`` are ids of entries that were changed before, and that no writer with a view has seen since.
-        """
+        """``seen`` is ``None`` if it cannot be read; ``unread`` are ids of entries that no writer with a view saw."""
         self._same = seen is now
         self._unread = frozenset(unread)
         self._now = Counter(() if self._same else map(says, now.entries))
@@ -53,11 +50,7 @@ class WriterView:
         """Categories that something was taken out of."""
 
     def differs(self, entry: Entry, *, to_agent: bool = False) -> bool:
-        """Whether another writer changed the entry since the caller saw it.
-
-        To a person one that is only new is not changed: who means it has seen it. An entry is taken for new where
-        nothing that the caller saw of its category is gone, for then it cannot be another one in new words.
-        """
+        """Whether another writer changed the entry since the caller saw it."""
         if self._unread and entry.id in self._unread:
             return True
         if self._same:
@@ -67,6 +60,7 @@ class WriterView:
             return False
         if to_agent or not self._readable or self._seen[what]:
             return True
+        # A person who means one that is only new has seen it; where something is gone it may be that in new words.
         return entry.category in self._lost
 
     def unread(self, document: Document, knows: Callable[[Entry], bool]) -> list[str]:

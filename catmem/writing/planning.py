@@ -213,10 +213,7 @@ class Plan:
                 raise DriftError(f"another writer changed {quoted(entry, self.policy)}", hint=REMEDY)
 
     def _refuse_too_large(self, entry: Entry, *, shortens: bool = False, seen: bool = False) -> None:
-        """Refuse to touch an entry that no tool wrote so long, but to shorten it for a writer who has seen it.
-
-        Without a limit of the file, that of Hermes Agent says from where on text is not shortened unseen.
-        """
+        """Refuse to touch an entry that no tool wrote so long, but to shorten it for a writer who has seen it."""
         limit, most = self.policy.limit, MAX_ENTRY_CHARS
         if limit is None and shortens:
             limit = HERMES_LIMITS[self.policy.target]
@@ -375,10 +372,7 @@ class Plan:
         return [f"{each} has no entry any more, and its heading stays{remedy}" for each in emptied]
 
     def _warn_of_unread(self, category: str) -> None:
-        """Say so to who wrote into a category of which its owner's prompt has nothing.
-
-        A profile may write on purpose where it reads nothing: it is warned only if it reads it in the other file.
-        """
+        """Warn who writes where the owner's prompt reads nothing; a profile only if it reads it in its other file."""
         policy, name = self.policy, self.policy.owner.name
         read = targets_read(category, policy.owner, policy.config.taxonomy)
         if policy.target in read or (policy.to_agent and not read):
@@ -400,9 +394,8 @@ class Plan:
 
     def _final(self, document: Document) -> list[Entry]:
         """The touched entries as they are in the end; one that a later operation changed again is listed once."""
-        if len(self.touched) == 1 and not self.touched[0][1] and not self.policy.hermes_edits:
-            start = self.touched[0][0].start  # nothing came after it, so it stands where it was put
-            return [entry for entry in document.entries_between(start, start + 1) if entry.start == start]
+        if len(self.touched) == 1 and not self.policy.hermes_edits:
+            return [self.touched[0][0]]  # nothing came after it, so it stands where it was put
         left = {(entry.category, entry.raw): entry for entry in document.entries}
         found = (entry if gone else left.pop((entry.category, entry.raw), None) for entry, gone in self.touched)
         return [entry for entry in found if entry is not None]

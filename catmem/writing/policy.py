@@ -68,10 +68,7 @@ class WritePolicy(Rights):
         return self.actor is not None
 
     def day_before(self, tags: Mapping[str, TagValue], body: str) -> str | None:
-        """The day that words had which come back, if their ``created`` is later and the actor may not verify.
-
-        Empty where nothing dated them.
-        """
+        """The day of words that come back, if they say a later one and may not; empty where nothing dated them."""
         created = read_date(tags.get("created"))
         if created is None or self.may_verify:
             return None
@@ -107,12 +104,12 @@ class WritePolicy(Rights):
 
         return histories_of(self.root, self.entity, [self.actor])[0]
 
-    @property
+    @cached_property
     def limit(self) -> int | None:
         """How many characters the file may have."""
         return limit_of(self.owner, self.target, self.config)
 
-    @property
+    @cached_property
     def hermes_edits(self) -> bool:
         """Whether stock Hermes Agent may edit the file too."""
         return hermes_edits(self.config, self.owner)
@@ -199,11 +196,7 @@ class WritePolicy(Rights):
 
 
 def check_threats(texts: Sequence[str], config: Config, *, to_agent: bool, allow_secret: bool) -> str | None:
-    """The warning for text that may be stored, ``None`` without one. Raises ``EditError`` for text that may not be.
-
-    ``threat``: hostile text from an agent; a person may write it. ``secret``: see ``refuses_secret``; ``allow_secret``
-    is a person's yes. The error names rules, and nothing of the text.
-    """
+    """The warning for text that may be stored. Raises ``EditError`` (``threat``, ``secret``), which quotes nothing."""
     found = findings_in(texts)
     no_secret = refuses_secret(config, allow_secret and not to_agent)
     refused = [each for each in found if (no_secret if each.rule in SECRETS else to_agent)]

@@ -185,10 +185,7 @@ def write_operations(
     operations: Sequence[Operation],
     **how: Any,  # noqa: ANN401 - fields of a request
 ) -> Written:
-    """Make several operations as one revision; see ``Workspace.write``, and ``Request`` for the rest.
-
-    Without a target and a view the file is to be found.
-    """
+    """Make several operations as one revision; see ``Workspace.write``. Without target and view the file is found."""
     if not (isinstance(operations, list | tuple) and all(isinstance(each, Operation) for each in operations)):
         raise wrong_type("operations", operations, "a list of catmem.Operation, as [Operation('add', content=...)]")
     placed, how["expected"] = placed_expected(operations, how.get("expected"))

@@ -205,10 +205,7 @@ class FileStore(LastingStore):
 
     @contextmanager
     def _reading_folder(self, place: Place, *, whole: bool = False) -> Iterator[Journal | None]:
-        """The journal of a folder, read up to its end; ``None`` where there is none.
-
-        ``whole`` is for who tells of the history: one whose end is lost is refused.
-        """
+        """The journal of a folder, if there is one, read up to its end; asked ``whole``, a lost end is refused."""
         with self._alone(place.home):
             folder = self._folder(place, create=False)
             journal = folder.journal if folder else None

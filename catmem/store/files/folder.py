@@ -208,10 +208,7 @@ class Folder:
         self.system.close(descriptor)
 
     def begin_new_journal(self, aside: str, begin: Callable[[Journal], None]) -> None:
-        """Move the journal aside, inside the sidecar, and put another in its place. Raises ``OSError``.
-
-        What is open is no longer current then.
-        """
+        """Move the journal aside, inside the sidecar, and put another in its place. Raises ``OSError``."""
         # `begin` fills the new one before that, so that a repair that is stopped half way has done nothing yet. The
         # files that the old one took out of their place go aside too: their numbers are those of its records.
         side = self.side
@@ -334,10 +331,7 @@ class Folder:
         return None if locked else status
 
     def lost_records(self, known: int | None = None) -> int:
-        """How many records are gone from the journal's end: something tells that a later one was there.
-
-        Who has no lock gives what was ``known`` before the journal was read; see ``last_known``.
-        """
+        """How many records are gone from the journal's end; without a lock, by what was ``known`` before that."""
         # Those writes were acknowledged; a line cut short behind them is a write that was not.
         last = self.journal.last if self.journal else None
         return max(0, (self.last_known() if known is None else known) - (last.sequence if last else 0))

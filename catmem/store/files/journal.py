@@ -134,11 +134,7 @@ class Journal:
         return {"store": store, "sequence": last.sequence if last else 0, "line": last.link if last else ""}
 
     def contains(self, anchor: Anchor) -> bool:
-        """Whether the journal still goes through the point that an anchor names. One of an empty journal always holds.
-
-        It is false where another record stands at that point, where the journal ends before it, and for an anchor of
-        another journal. Raises ``DamagedError`` if that part of this journal is missing.
-        """
+        """Whether the journal still goes through the point of an anchor; any goes through that of an empty one."""
         segment, sequence = self._segment(), anchor["sequence"]
         if sequence == 0:
             return True

@@ -10,12 +10,11 @@ comes last in the alphabet signs; all of them verify. Keys that others could hav
 from __future__ import annotations
 
 import hashlib
-import hmac
 import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,8 +25,7 @@ from catmem.config.config import Config, expand_user, user_folder
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import Profile, has_profile, profile_names, refuse_no_root
 from catmem.digest import bytes_digest, canonical_json
-from catmem.envelopes.envelope import Envelope
-from catmem.errors import ConfigError, RefusedError, UnknownNameError
+from catmem.errors import ConfigError, UnknownNameError
 from catmem.files import os_errors, permission_or_io
 from catmem.names import is_name, key_file_parts
 from catmem.store.contract import PERSON
@@ -59,25 +57,13 @@ def bound_profile(workspace: Root, agent: str) -> Profile | None:
         return None
     name = profile_of(workspace.config, agent)
     if name is None:
-        agents = agents_of(workspace.config)
-        raise UnknownNameError(f"there is no agent {shown(agent)}", hint=suggestion(agent, agents, "agents"))
+        raise no_agent(agent, agents_of(workspace.config))
     return workspace.profile(name)
 
 
-def fits(envelope: Envelope, profile: Profile) -> bool:
-    """Whether an envelope's role is the profile as it is now."""
-    named = (envelope.role_id or "").partition("@")[0]
-    same = hmac.compare_digest(role_hash(profile), envelope.role_hash or "")
-    return named == profile.name and same
-
-
-def role_drift() -> RefusedError:
-    """The refusal of a role that is not that of the writer; in the same words for an agent that there is not."""
-    return RefusedError(
-        "the role of this envelope is not that of its agent as it is now",
-        code="role_drift",
-        hint="Nothing was written. Read the profile again; 'catmem role-hash NAME' prints the digest for role_hash.",
-    )
+def no_agent(agent: str, agents: Iterable[str], more: str = "") -> UnknownNameError:
+    """The error for an agent that is none of these."""
+    return UnknownNameError(f"there is no agent {shown(agent)}", hint=f"{suggestion(agent, agents, 'agents')}{more}")
 
 
 # --- files of secrets: keys of agents, and tokens of callers (``envelopes/tokens.py``) -------------------------------
@@ -237,7 +223,7 @@ def new_key(config: Config, agent: str) -> Key:
     refuse_bad_agent(agent)
     agents = [*agents_of(config), PERSON]
     if agent not in agents:
-        raise UnknownNameError(f"there is no agent {shown(agent)}", hint=suggestion(agent, agents, "agents"))
+        raise no_agent(agent, agents)
     folder = keys_folder(config)
     taken = {key.key_id for key in list_keys(config) if key.agent == agent}
     now = clock.now().strftime("%Y%m%dt%H%M%S")

@@ -20,14 +20,7 @@ from catmem import clock
 from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import Profile
 from catmem.digest import bytes_digest
-from catmem.envelopes.agents import (
-    bound_profile,
-    fits,
-    list_keys,
-    role_drift,
-    role_hash,
-    signing_key,
-)
+from catmem.envelopes.agents import bound_profile, list_keys, role_hash, signing_key
 from catmem.envelopes.envelope import (
     Envelope,
     content_hash,
@@ -38,7 +31,7 @@ from catmem.envelopes.envelope import (
     operations_of,
     read_envelope,
 )
-from catmem.errors import EnvelopeError, ForbiddenError, UnknownNameError, wrong_type
+from catmem.errors import EnvelopeError, ForbiddenError, RefusedError, UnknownNameError, wrong_type
 from catmem.jsonable import jsonable
 from catmem.names import DECLARED_RULE, is_declared, is_name
 from catmem.store.contract import EXTERNAL, PERSON, REVISION, Change, revision_number
@@ -146,15 +139,25 @@ class Papers(NamedTuple):
 
     def _role(self, a: Write) -> Profile | None:
         """The profile that the agent acts as, ``None`` for a person, if the envelope knows it as it is now."""
-        # That of a `sender` has to be the one that the interface bound it to.
+        # That of a `sender` has to be the one that the interface bound it to. An agent that there is not is refused in
+        # the same words.
+        refusal = RefusedError(
+            "the role of this envelope is not that of its agent as it is now",
+            code="role_drift",
+            hint="Nothing was written. Read the profile again; 'catmem role-hash NAME' prints the digest for "
+            "role_hash.",
+        )
         try:
             profile = bound_profile(a.workspace, self.envelope.agent_id)
         except UnknownNameError:
-            raise role_drift() from None
-        if self.sender is not None and (profile is None or profile.name != self.sender.profile):
-            raise role_drift()
-        if profile is not None and not fits(self.envelope, profile):
-            raise role_drift()
+            raise refusal from None
+        named = None if profile is None else profile.name
+        if self.sender is not None and self.sender.profile != named:
+            raise refusal
+        if profile is not None:
+            is_same = hmac.compare_digest(role_hash(profile), self.envelope.role_hash or "")
+            if not is_same or (self.envelope.role_id or "").partition("@")[0] != named:
+                raise refusal
         return profile
 
 

@@ -26,10 +26,9 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from catmem import clock
 from catmem.config.config import Config, expand_user
-from catmem.config.json_schema import shown, suggestion
 from catmem.config.profile import refuse_no_root
-from catmem.envelopes.agents import SecretFiles, agents_of, refuse_bad_agent
-from catmem.errors import CatmemError, ConfigError, RequestError, UnknownNameError, UnreadableError
+from catmem.envelopes.agents import SecretFiles, agents_of, no_agent, refuse_bad_agent
+from catmem.errors import CatmemError, ConfigError, RequestError, UnreadableError
 from catmem.files import locked_folder, read_bounded, write_private
 from catmem.store.contract import PERSON, SIDECAR
 
@@ -193,7 +192,15 @@ def new_token(
     """Make a token, and give what is kept of it and the token itself, which is nowhere else."""
     refuse_no_root(config)
     refuse_bad_agent(label, "a token")
-    bound = None if person or scope == "metrics" else _bound(config, label)
+    bound = None
+    if not person and scope != "metrics":
+        agents = agents_of(config)
+        if label not in agents:
+            more = (
+                " A name that is no profile's is given one under 'agents' in catmem.yaml; --person makes a token for "
+            )
+            raise no_agent(label, sorted(agents), f"{more}a person.")
+        bound = agents[label]
     text = f"catmem_{secrets.token_hex(6)}_{secrets.token_urlsafe(_BYTES)}"
     created = clock.timestamp_in_seconds(clock.now())
     token = Token(text.split("_")[1], label, bound, scope, created, _digest(text))
@@ -210,18 +217,6 @@ def remove_tokens(path: Path, label: str, token_id: str | None = None) -> list[T
         meant = TOKENS.meant(there, [token.token_id for token in there], token_id, label)
         tokens[:] = [token for token in tokens if token not in meant]
     return meant
-
-
-def _bound(config: Config, agent: str) -> str:
-    agents = agents_of(config)
-    if agent not in agents:
-        hint = suggestion(agent, sorted(agents), "agents")
-        raise UnknownNameError(
-            f"there is no agent {shown(agent)}",
-            hint=f"{hint} A name that is no profile's is given one under 'agents' in catmem.yaml; --person makes a "
-            "token for a person.",
-        )
-    return agents[agent]
 
 
 def _password(text: str) -> str:

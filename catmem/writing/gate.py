@@ -113,8 +113,8 @@ class Attempt:
 
     @cached_property
     def person(self) -> str | None:
-        """The name of the person who acts, if it is one."""
-        return person_name() if self.agent == PERSON else None
+        """The name of the person who acts, where it is one."""
+        return person_name()
 
     def _check_names(self, change: Change, *, is_free: bool) -> None:
         """Raise ``EditError`` for a name that holds what no text may hold: it is kept as long as the revision."""
@@ -177,7 +177,7 @@ class Attempt:
             reason=reason,
             head_rev=head,
             seconds=round(seconds, 6),
-            person=self.person,
+            person=self.person if self.agent == PERSON else None,
         )
 
     def _outcome(self, error: BaseException | None) -> tuple[str, str | None]:

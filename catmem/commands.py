@@ -70,7 +70,7 @@ FIRST = {
     *("proposals", "review", "lint", "undo", "seed", "log", "mcp", "serve"),
 }
 """Those of the first screen, ``catmem --help``; a plugin says of its own which are."""
-OTHERS = ("http_memory", "tool_reads")
+OTHERS = ("http_memory", "memory_tool")
 """Modules whose operations are no commands."""
 MODULES = {name: module for commands in GROUPS.values() for name, (module, _) in commands.items()}
 COMMANDS = {name: said for commands in GROUPS.values() for name, (_, said) in commands.items()}

@@ -225,15 +225,6 @@ _STOP = 129
 _GitFile = Annotated[str, P(argument=True)]
 
 
-@dataclass(frozen=True, slots=True)
-class FileMerged:
-    """The text of a merge, and what a person has to look at in it."""
-
-    path: str
-    text: str
-    conflicts: Sequence[Conflict] = ()
-
-
 @operation(
     "merge-driver",
     examples=("catmem merge-driver %O %A %B %P", "catmem merge-driver old.md ours.md theirs.md homes/neo/USER.md"),
@@ -258,7 +249,7 @@ def merge_driver(
     """
     name = name or ours
     try:
-        done = _merged(call, name, *map(Path, (base, ours, theirs)))
+        text, conflicts = _merged(call, name, *map(Path, (base, ours, theirs)))
     except CatmemError as error:
         _leave_to_git(call, base, ours, theirs)
         error.path, error.exit_status = name, FINDINGS
@@ -267,23 +258,23 @@ def merge_driver(
     except BaseException:
         _leave_to_git(call, base, ours, theirs)  # whatever it was, our side alone must not pass for the merge
         raise
-    _write(Path(ours), done.text)
-    return Outcome(done, status=FINDINGS if done.conflicts else 0)
+    _write(Path(ours), text)
+    return Outcome((name, conflicts), status=FINDINGS if conflicts else 0)
 
 
-def _merged(call: Call, name: str, *sides: Path) -> FileMerged:
+def _merged(call: Call, name: str, *sides: Path) -> tuple[str, Sequence[Conflict]]:
+    """The text of a merge, and what a person has to look at in it."""
     from catmem.seeding.lockfile import LOCK_LIMIT
     from catmem.seeding.seed_lock import LOCK_NAME
 
     if Path(name).name == LOCK_NAME:
-        return FileMerged(name, _merged_locks(_root(call, name), *(read_bounded(path, LOCK_LIMIT) for path in sides)))
+        return _merged_locks(_root(call, name), *(read_bounded(path, LOCK_LIMIT) for path in sides)), ()
     texts = [read_bounded(path, MAX_FILE_BYTES) for path in sides]
     from catmem.model.merge import merge
 
     root = _root(call, name)  # without one, every level-2 heading opens a section
     documents = [(root.parse if root else parse)(text) for text in texts]
-    conflicts = merge(*documents).conflicts
-    return FileMerged(name, merge(*documents, precedence=_marked).text, conflicts)
+    return merge(*documents, precedence=_marked).text, merge(*documents).conflicts
 
 
 def _marked(conflict: Conflict) -> Version | Side:

@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from catmem.merging.branches import Branch
     from catmem.merging.merging import JoinedAll, MergePlan
     from catmem.merging.reconciling import Difference
-    from catmem.ops.branches import FileMerged, Reconciled
+    from catmem.model.merge import Conflict
+    from catmem.ops.branches import Reconciled
     from catmem.ops.history import LoggedFile
     from catmem.ops.table import Call
     from catmem.staleness.lineage import Blamed
@@ -278,10 +279,11 @@ def _difference_lines(each: Difference) -> Iterator[str]:
     yield from side_lines([(name, entry.raw) for name, entry in (("copy", each.copy), ("file", each.now)) if entry])
 
 
-def _file_merged(value: FileMerged, _: Call) -> None:
-    if value.conflicts:
-        say(f"{value.path}: {counted(len(value.conflicts), 'conflict')} between entries, each between git's marks")
-        say(f"Keep one of each, take the marks out, then: git add {value.path}")
+def _file_merged(value: tuple[str, Sequence[Conflict]], _: Call) -> None:
+    path, conflicts = value
+    if conflicts:
+        say(f"{path}: {counted(len(conflicts), 'conflict')} between entries, each between git's marks")
+        say(f"Keep one of each, take the marks out, then: git add {path}")
 
 
 TEXTS = {
@@ -296,6 +298,6 @@ TEXTS = {
     "MergePlan": _merged,
     "JoinedAll": _merged_all,
     "Reconciled": _reconciled,
-    "FileMerged": _file_merged,
+    "merge-driver": _file_merged,
 }
 """The renderers, by the names of the types that they know."""

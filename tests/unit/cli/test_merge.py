@@ -305,7 +305,7 @@ def test_a_result_that_cannot_be_written_stops_git(folder, monkeypatch):
     def merged(*_):
         (folder / "a").unlink()
         (folder / "a").mkdir()
-        return git.FileMerged("a", "text")
+        return "text", ()
 
     monkeypatch.setattr(git, "_merged", merged)
     result = drive(*names, "USER.md")

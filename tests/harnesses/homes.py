@@ -4,8 +4,7 @@ import os
 from contextlib import contextmanager
 from pathlib import Path
 
-from catmem.plugins.harnesses.sync_targets import chosen_syncs
-from catmem.plugins.harnesses.syncing import SyncAsked, remove_blocks, sync_files
+from catmem.plugins.harnesses.syncing import SyncAsked, chosen_syncs, remove_blocks, sync_files
 from catmem.workspace.workspace import Workspace
 
 PROFILE = (

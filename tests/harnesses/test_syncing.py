@@ -13,7 +13,7 @@ import pytest
 from catmem import files
 from catmem.errors import ConfigError
 from catmem.plugins.harnesses import syncing
-from catmem.plugins.harnesses.sync_targets import HARNESSES, declared_syncs
+from catmem.plugins.harnesses.syncing import HARNESSES, declared_syncs
 from tests.golden.case import put
 from tests.harnesses import readers
 from tests.harnesses.homes import CANARY, MEMORY, USER

@@ -7,7 +7,7 @@ import pytest
 
 from catmem.errors import EditError, OverBudgetError, StaleError
 from catmem.jsonable import jsonable
-from catmem.plugins.importers.importing import carry_out, plan_import
+from catmem.plugins.importers.operations import carry_out, plan_import
 from catmem.plugins.importers.source_files import Imported, ImportedEntry
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import run

@@ -16,8 +16,17 @@ from catmem.files import read_bounded, rewrite_file
 from catmem.ops.shared import AsOf, DryRun
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
 from catmem.plugins.harnesses.hook import LIMIT, MOST_INPUT, HookRequest, answer, quiet
-from catmem.plugins.harnesses.sync_targets import HARNESSES, chosen_syncs, declared_syncs, refuse_place, targets_of
-from catmem.plugins.harnesses.syncing import SyncAsked, SyncedFile, remove_blocks, sync_files
+from catmem.plugins.harnesses.syncing import (
+    HARNESSES,
+    SyncAsked,
+    SyncedFile,
+    chosen_syncs,
+    declared_syncs,
+    refuse_place,
+    remove_blocks,
+    sync_files,
+    targets_of,
+)
 from catmem.workspace.root import Root
 from catmem.workspace.workspace import Workspace
 

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 from catmem.cli.output import columns, emit, say, say_all
 from catmem.cli.texts.files import on_uncategorized, show_plan
 from catmem.ops.table import Call
-from catmem.plugins.importers.importing import ImportPlan, remarks_on, sort_command
-from catmem.plugins.importers.operations import FinishedImport
+from catmem.plugins.importers.operations import FinishedImport, ImportPlan, remarks_on, sort_command
 from catmem.plugins.importers.source_files import LeftOut
 from catmem.text import first_line, printable, text_diff
 from catmem.workspace.change_plan import ChangePlan

@@ -37,9 +37,12 @@ from catmem.model.document import Document, Entry
 from catmem.names import TARGETS, parts_of
 from catmem.plugins.page.rendering import (
     DID,
+    THEME,
+    THEMES,
     Diff,
     beginning,
     diff_of,
+    is_own_address,
     own_address,
     proposal_of,
     rendered,
@@ -625,6 +628,19 @@ async def _fields(request: Request, takes: Sequence[str]) -> dict[str, str]:
         raise bad_form(f"the form has a field {shown(unknown)}, and this address takes {', '.join(takes)}")
     # A browser sends every line end of a textarea as two characters.
     return {name: value.replace("\r\n", "\n") for name, value in fields.items()}
+
+
+_YEAR = 365 * 24 * 3600
+
+
+async def choose_theme(request: Request) -> Response:
+    """Remember the choice, and go back to where it was made."""
+    said = await _fields(request, ("theme", "back"))
+    theme, back = said.get("theme", ""), said.get("back", "")
+    answer = RedirectResponse(back if is_own_address(back) else "/", 303)
+    if theme in THEMES:
+        answer.set_cookie(THEME, theme, max_age=_YEAR, path="/", httponly=True, samesite="strict")
+    return answer
 
 
 def _sent(asked: PageRequest, fields: Mapping[str, str]) -> SentForm:

@@ -14,18 +14,16 @@ from hashlib import blake2b
 from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import parse_qs, parse_qsl, quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 from mistune import HTMLRenderer, create_markdown
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
 
 from catmem.clock import read_date
 from catmem.model.document import Document, TagValue
 from catmem.names import UNCATEGORIZED, UNCATEGORIZED_TITLE, category_name
-from catmem.server.requests import form_of, read_values, refuse_query
 from catmem.staleness.freshness import Freshness
 from catmem.store.contract import DECISION, PROPOSAL, Revision
 from catmem.text import counted, plural, printable, unified_diff
@@ -79,30 +77,15 @@ def _finalized(value: object) -> object:
     return value if isinstance(value, Markup) else printable(str(value))
 
 
-_COOKIE = "catmem_theme"
-_THEMES = ("auto", "light", "dark")
+THEME = "catmem_theme"
+THEMES = ("auto", "light", "dark")
 """``auto`` is what the system of the person says."""
-
-_TAKES = form_of({name: {"type": "string", "maxLength": 65_536} for name in ("theme", "back")})
-_YEAR = 365 * 24 * 3600
 
 
 def theme_of(request: Request) -> str:
     """What was chosen; ``auto`` where nothing was, or nothing that is known."""
-    said = request.cookies.get(_COOKIE)
-    return said if said in _THEMES else "auto"
-
-
-async def choose_theme(request: Request) -> Response:
-    """Remember the choice, and go back to where it was made."""
-    said = parse_qs((await request.body()).decode("utf-8", "replace"))
-    read_values(_TAKES, [(name, value) for name, values in said.items() for value in values])
-    refuse_query(request)
-    theme, back = (said.get(name, [""])[0] for name in ("theme", "back"))
-    answer = RedirectResponse(back if is_own_address(back) else "/", status_code=303)
-    if theme in _THEMES:
-        answer.set_cookie(_COOKIE, theme, max_age=_YEAR, path="/", httponly=True, samesite="strict")
-    return answer
+    said = request.cookies.get(THEME)
+    return said if said in THEMES else "auto"
 
 
 # --- how values look --------------------------------------------------------------------------------------------------

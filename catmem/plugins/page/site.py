@@ -12,7 +12,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from catmem.errors import RequestError
-from catmem.plugins.page import entries_page, history_page, page_view, profiles_page, proposals_page, rendering
+from catmem.plugins.page import entries_page, history_page, page_view, profiles_page, proposals_page
 
 view, change = page_view.reading, page_view.writing
 error_page = page_view.error_page
@@ -100,7 +100,7 @@ def routes() -> list[BaseRoute]:
     return [
         *(Route(path, endpoint, methods=["GET"]) for path, endpoint in VIEWS.items()),
         *(Route(path, endpoint, methods=["POST"]) for path, endpoint in CHANGES.items()),
-        Route("/page/theme", rendering.choose_theme, methods=["POST"]),
+        Route("/page/theme", page_view.choose_theme, methods=["POST"]),
         Mount("/static", CachedFiles(directory=STATIC), name="static"),
         Route("/page/{rest:path}", view(_nowhere), methods=["GET"]),
     ]

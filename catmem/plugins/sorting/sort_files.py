@@ -241,13 +241,17 @@ def apply_sort(
     )
     if dry_run or not file.changes:
         return file
-    if declaration is None:
-        return _written(workspace, file, changed, expected=expected)
-    declare(declaration)
+    done: SortedEntries = file.about
+    erased = [*dict.fromkeys(line.entry.id for line in done.secrets)]
+    said = {"declared": [*done.declared], "secrets": erased, "changed": changed}
+    note = {"sorted": dict(done.counts), **{name: each for name, each in said.items() if each}}
+    if declaration is not None:
+        declare(declaration)
     try:
-        return _written(workspace, file, changed, expected=expected)
+        return write_file(workspace, file, Change(op="sort", note=note), expected=expected, keeps_copy=True)
     except CatmemError:
-        declare(replace(declaration, old=declaration.new, new=declaration.old))
+        if declaration is not None:
+            declare(replace(declaration, old=declaration.new, new=declaration.old))
         raise
 
 
@@ -271,14 +275,6 @@ def _sorted(workspace: Root, plan: SortPlan, lines: Sequence[SortLine], declared
         parts=tuple(line for line in lines if line.part),
         unread=tuple(unread_of(workspace, plan.entity, filled)) if plan.entity else (),
     )
-
-
-def _written(workspace: Root, file: FileChange, changed: Sequence[str], *, expected: str | None) -> FileChange:
-    done: SortedEntries = file.about
-    erased = [*dict.fromkeys(line.entry.id for line in done.secrets)]
-    said = {"declared": [*done.declared], "secrets": erased, "changed": changed}
-    note = {"sorted": dict(done.counts), **{name: each for name, each in said.items() if each}}
-    return write_file(workspace, file, Change(op="sort", note=note), expected=expected, keeps_copy=True)
 
 
 def _categories(workspace: Root, entity: str | None, document: Document) -> dict[str, Described]:

@@ -23,7 +23,7 @@ from catmem.errors import ConfigError
 from catmem.model.document import Document, Entry
 from catmem.names import DROP, SECRET, SPLIT, STAYS, UNCATEGORIZED, slugify
 from catmem.search.query import DEFAULT, FUNCTION_WORDS, fold, language_of, stem
-from catmem.text import counted, few, printable
+from catmem.text import counted, few, first_line, printable
 from catmem.threats import SECRETS, Threat, scan, scan_each
 from catmem.workspace.init import kits
 
@@ -380,7 +380,7 @@ def parts_of(body: str) -> list[str]:
     return [body]
 
 
-_BEGINNING = 72
+BEGINNING = 72
 _WIDTH, _NARROWEST = 110, 40
 _MOST_FAULTS, _MOST_READERS = 20, 4
 _LONGEST_NAME = 64
@@ -412,11 +412,6 @@ class ReadList:
     digest: str | None = None
     faults: Sequence[tuple[str, str]] = ()
     name: str | None = None
-
-
-def beginning(text: str) -> str:
-    line = printable(in_one_line(text))
-    return line if len(line) <= _BEGINNING else f"{line[: _BEGINNING - 1].rstrip()}…"
 
 
 def shown(line: SortLine) -> str:
@@ -525,7 +520,8 @@ def read_proposals(text: str) -> ReadList:
     lines = (fenced[0] if len(fenced) == 1 else text).splitlines()
     found = [(at, row) for at, line in enumerate(lines, 1) if (row := _ANSWERED.fullmatch(line))]
     rows = [ListRow(f"line {at} of the answer", int(row[1]), row[2].strip(" \t`*"), None) for at, row in found]
-    faults = [] if rows else [("the answer", f"has no line with a number and a category: {beginning(text)!r}")]
+    said = first_line(in_one_line(text), BEGINNING)
+    faults = [] if rows else [("the answer", f"has no line with a number and a category: {said!r}")]
     return ReadList(rows, None, faults)
 
 
@@ -585,9 +581,8 @@ class Checker:
             if number not in known:
                 fault = f"there is no entry {number}"
             elif row.shown is not None and not _says(row.shown, shown(known[number])):
-                fault = (
-                    f"entry {number} has other words: a sort changes none. It says: {beginning(shown(known[number]))}"
-                )
+                says = first_line(shown(known[number]), BEGINNING)
+                fault = f"entry {number} has other words: a sort changes none. It says: {says}"
                 made.setdefault(number, known[number])
             elif number in at:
                 fault = f"entry {number} stands on {at[number]} already"

@@ -19,7 +19,7 @@ from catmem.names import STAYS, category_name, parts_of
 from catmem.ops.table import Call
 from catmem.plugins.sorting.operations import SortedFile, chosen, finish
 from catmem.plugins.sorting.sort_files import SortedEntries, SortPlan
-from catmem.plugins.sorting.sort_lines import beginning, read_list
+from catmem.plugins.sorting.sort_lines import BEGINNING, read_list
 from catmem.plugins.sorting.sort_lines import shown as shown_text
 from catmem.plugins.sorting.tidying import ProposedTidying, Suggestion, TidyList
 from catmem.text import counted, first_line, printable
@@ -117,7 +117,7 @@ def _sorted(file: SortedFile, call: Call) -> None:
     counts = ", ".join(f"{category} {number:,}" for category, number in done.counts.items())
     show_plan(file.done, call, "sorted", lambda _: counts)
     for part in done.parts:
-        emit(f"  {part.number}.{part.part}  {part.choice} | {beginning(shown_text(part))}\n")
+        emit(f"  {part.number}.{part.part}  {part.choice} | {first_line(shown_text(part), BEGINNING)}\n")
     would = "would be " if dry_run else ""
     for slug, title in done.declared.items():
         emit(printable(f"{would}declared in catmem.yaml: {slug} ({title})\n"))

@@ -7,5 +7,5 @@ from catmem.registry import Registry
 
 def register(registry: Registry) -> None:
     registry.needs(1)
-    registry.add_store("sqlite", "catmem.plugins.sql.backends:SQLITE")
-    registry.add_store("postgresql", "catmem.plugins.sql.backends:POSTGRESQL")
+    registry.add_store("sqlite", "catmem.plugins.sql.sql_store:SQLITE")
+    registry.add_store("postgresql", "catmem.plugins.sql.sql_store:POSTGRESQL")

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import Any
 
 from catmem.plugins.sql.connections import Link, Statement
 from catmem.plugins.sql.tables import AT_THE_END
@@ -56,11 +56,6 @@ _DELETE_UNTOUCHED = Statement(*(f"DELETE FROM user_memories WHERE id = :row AND 
 
 class UncountedError(Exception):
     """A row that was to be changed is not what was recorded, and nothing counted its external change."""
-
-
-class Spot(NamedTuple):
-    id: int
-    position: int
 
 
 def found_rows(link: Link, entity: str, codec: Codec) -> list[FoundRow]:
@@ -125,21 +120,20 @@ def apply(link: Link, entity: str, changed: Changed) -> None:
         return
     lead, gone = 1 if changed.first else 0, len(changed.gone)
     found = link.rows(_PLACES, entity=entity, count=gone + lead + 1, skipped=changed.first - lead)
-    spots = [Spot(*each) for each in found]
-    if len(spots) < lead + gone or not all(isinstance(spot.position, int) for spot in spots):
+    ids, places = [id_ for id_, _ in found], [place for _, place in found]
+    if len(found) < lead + gone or not all(isinstance(place, int) for place in places):
         raise UncountedError
-    left = spots[0].position if lead else None
-    right = spots[lead + gone].position if len(spots) > lead + gone else None
-    touched = spots[lead : lead + gone]
+    left = places[0] if lead else None
+    right = places[lead + gone] if len(places) > lead + gone else None
     kept = min(gone, len(changed.rows))
-    was = [{"row": spot.id, **_was(row)} for spot, row in zip(touched, changed.gone, strict=True)]
+    was = [{"row": id_, **_was(row)} for id_, row in zip(ids[lead : lead + gone], changed.gone, strict=True)]
     now = [{**values, **row._asdict()} for values, row in zip(was, changed.rows, strict=False)]
     if link.run_each(_UPDATE, now) != kept or link.run_each(_DELETE_UNTOUCHED, was[kept:]) != gone - kept:
         raise UncountedError
     new = changed.rows[kept:]
     if not new:
         return
-    positions = _between(touched[kept - 1].position if kept else left, right, len(new))
+    positions = _between(places[lead + kept - 1] if kept else left, right, len(new))
     if positions is None:
         _insert_tight(link, entity, changed.first + kept, new)
     else:

@@ -10,7 +10,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,10 +18,11 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from catmem import clock
+from catmem.config.config import Config, expand_user
 from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DriftError, NoMatchError, RefusedError, StoreError
 from catmem.plugins.sql import entry_rows, log_rows, sql_upkeep
-from catmem.plugins.sql.connections import Database, DriverError, Link, TransientError
+from catmem.plugins.sql.connections import Database, DriverError, Link, TransientError, new_schema
 from catmem.plugins.sql.log_rows import Base, Heads, LogHistory, LogStep, Meta, chain_start, columns_of, next_step
 from catmem.plugins.sql.tables import ChangedTablesError, Readiness, version_of
 from catmem.store.contract import (
@@ -39,6 +40,7 @@ from catmem.store.contract import (
     Revision,
     Rows,
     Snapshot,
+    Store,
     Update,
     branch_number,
     next_branch,
@@ -50,6 +52,7 @@ from catmem.store.contract import (
 )
 from catmem.store.judgement import KnownRevision, KnownState, complete, drifted, judge, last_own, unread
 from catmem.store.table_rows import Codec, find_copy, keep_rows
+from catmem.workspace.stores import Backend, Opening, tier_of
 
 TIMEOUT = 10.0
 """Seconds that a write waits for others, and is begun again where the database asks for it."""
@@ -617,3 +620,61 @@ def _with_rows(refusal: _AnyRefusal, generations: tuple[int, int], kept: Path | 
     refusal.message += f" (expected generation {generations[0]}, found {generations[1]}{at})"
     refusal.args = (refusal.message,)
     return refusal
+
+
+_SQLITE = "sqlite:///"
+_BEGINNINGS = {b"SQLi", b"7\x7f\x06\x82", b"7\x7f\x06\x83"}
+"""Of a database, and of its log."""
+
+
+def _open_database(opening: Opening, url: str) -> Store:
+    config = opening.config
+    from catmem.workspace.rows import RowCodec
+
+    codec = RowCodec(opening.parse, tier_of(opening.profile))
+    return SqlStore(url, codec, folder=config.root, root=config.root if opening.is_own else None)
+
+
+def _sqlite_url(config: Config) -> str:
+    """The URL with a whole path: that in catmem.yaml is taken from the root."""
+    path, mark, options = config.store.removeprefix(_SQLITE).partition("?")
+    return f"{_SQLITE}{config.root / expand_user(path)}{mark}{options}"
+
+
+def _sqlite_file(config: Config) -> Path:
+    return Path(_sqlite_url(config).removeprefix(_SQLITE).partition("?")[0]).resolve()
+
+
+def _others_below(config: Config) -> dict[str, Path]:
+    """The databases of catmem below a root that it does not use. New tables are in the log beside one alone."""
+    own = _sqlite_file(config) if config.store.startswith(_SQLITE) else None
+    found: dict[str, Path] = {}
+    for path in filter(Path.is_file, config.root.rglob("*")):
+        file = path.with_name(path.name.removesuffix("-wal"))
+        with suppress(OSError), path.open("rb") as opened:  # what this user may not read is no store of this root
+            if opened.read(4) in _BEGINNINGS and b"catmem_schema" in opened.read() and file.resolve() != own:
+                found[f"{_SQLITE}{file}"] = file
+    return found
+
+
+@contextmanager
+def _new_file(config: Config) -> Iterator[str]:
+    """A database that does not exist yet, for a moment: it is removed with the files beside it."""
+    try:
+        yield config.store
+    finally:
+        for end in ("", "-wal", "-shm"):
+            Path(f"{_sqlite_file(config)}{end}").unlink(missing_ok=True)
+
+
+def _new_schema(config: Config) -> AbstractContextManager[str]:
+    return new_schema(config.store)
+
+
+SQLITE = Backend(
+    lambda opening: _open_database(opening, _sqlite_url(opening.config)),
+    file=_sqlite_file,
+    below=_others_below,
+    scratch=_new_file,
+)
+POSTGRESQL = Backend(lambda opening: _open_database(opening, opening.config.store), scratch=_new_schema)

@@ -10,8 +10,15 @@ from hypothesis import strategies as st
 from catmem.errors import BusyError, ConfigError
 from catmem.model.document import parse
 from catmem.plugins.hermes import memory_store
-from catmem.plugins.hermes.memory_store import GuardedFiles, MemoryStore, use_catmem_store
-from catmem.plugins.hermes.store_text import FileText, is_plain, read_text, size_of
+from catmem.plugins.hermes.memory_store import (
+    FileText,
+    GuardedFiles,
+    MemoryStore,
+    is_plain,
+    read_text,
+    size_of,
+    use_catmem_store,
+)
 from catmem.text import unify_newlines
 
 PARTS = st.sampled_from(

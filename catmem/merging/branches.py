@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, pairwise
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from catmem.config.config import DeclaredEntity
 from catmem.config.json_schema import shown, suggestion
@@ -218,28 +218,23 @@ def branches(workspace: Root, entity: str | None = None) -> list[Branch]:
     """The branches of an entity, or of all, that nothing follows; of each entity the newest first. For a person."""
     if entity is not None:
         return _of_entity(workspace, entity_of(workspace, entity))
-    found = branches_of_all(workspace)
-    for error in found.unreadable:
+    found, unreadable = branches_of_all(workspace)
+    for error in unreadable:
         raise error
-    return found.branches
+    return found
 
 
-class Branches(NamedTuple):
-    """The branches of all entities. ``unreadable`` are the profiles and histories that could not be looked at."""
-
-    branches: list[Branch]
-    unreadable: tuple[CatmemError, ...]
-
-
-def branches_of_all(workspace: Root, files: Iterable[str] | None = None) -> Branches:
-    """The same, where what cannot be read hides no other; ``files`` are those that have branches, if that is known."""
+def branches_of_all(
+    workspace: Root, files: Iterable[str] | None = None
+) -> tuple[list[Branch], tuple[CatmemError, ...]]:
+    """Those of all, and what could not be looked at; ``files`` are the files that have branches, if that is known."""
     names, _, wrong = entities_of_each(workspace)
     found: list[Branch] = []
     unreadable = [*wrong]
     for entity in (*(names if files is None else files), *workspace.config.entities):
         with collect_errors(unreadable):
             found += _of_entity(workspace, entity)
-    return Branches(found, tuple(unreadable))
+    return found, tuple(unreadable)
 
 
 def _of_entity(workspace: Root, entity: str) -> list[Branch]:

@@ -13,7 +13,6 @@ from catmem.config.json_schema import shown
 from catmem.digest import bytes_digest, content_digest
 from catmem.errors import (
     CatmemError,
-    ConfigError,
     DriftError,
     EditError,
     ForbiddenError,
@@ -410,14 +409,10 @@ def _free(workspace: Root, entity: str, precedence: HowDecided) -> tuple[list[st
     if not names:
         return [], []
     work, past = _MergeWork(workspace, MergeRequest(entity, names, precedence)), MergeHistory(workspace, entity)
-    try:
-        ask = work.asking(past)
-    except (ConfigError, EditError) as error:
-        return [], [LeftBranch(entity, name, error=error) for name in names]
     head, free, left = past.head, list[str](), list[LeftBranch]()
     for name in names:
         try:
-            joined, found = work.join(past, head, name, ask)
+            joined, found = work.join(past, head, name, work.asking(past))
         except (StoreError, UnknownRevisionError):
             raise  # the history lacks what it has to have, so none of its branches is merged
         except CatmemError as error:

@@ -236,7 +236,7 @@ def review(
     said = {"as_of": review.as_of.isoformat(), "due": [jsonable(due) for due in review.due()]}
     for note in notes_of(call.root):
         call.tell(f"note: {note}")
-    waiting = len(proposals_in(call.root).proposals)
+    waiting = len(proposals_in(call.root)[0])
     if waiting and not call.for_program:
         waits = f"{counted(waiting, 'proposal')} of agents"
         call.tell(f"{waits}: 'catmem proposals --interactive{call.root_words}' goes through what waits.")

@@ -11,13 +11,7 @@ from typing import Any
 
 from catmem.config.profile import profile_names
 from catmem.digest import content_digest
-from catmem.errors import (
-    CatmemError,
-    EditError,
-    ForbiddenError,
-    OperationCollisionError,
-    ProposalError,
-)
+from catmem.errors import CatmemError, EditError, ForbiddenError, OperationCollisionError, ProposalError
 from catmem.model.document import Version
 from catmem.model.edit import replace_entry
 from catmem.model.merge import merge
@@ -32,6 +26,7 @@ from catmem.proposals.proposal import (
     proposal,
     safe_text,
 )
+from catmem.seeding.plan import seed_chain
 from catmem.staleness.freshness import unverified
 from catmem.store.contract import DECISION, PERSON, Change, Current
 from catmem.text import MAX_ENTRY_CHARS, size_of
@@ -142,15 +137,10 @@ def _refuse_decider(workspace: Root, found: Proposal, actor: str, verb: str) -> 
             f"{actor} may not {verb} proposals for {', '.join(sorted(found.categories))}",
             hint="A person may, and a profile whose may_approve names these categories.",
         )
-    source, seen = acting.seed_from, {actor}
-    while source is not None and source not in seen:
-        if source == found.agent:
-            raise ForbiddenError(
-                f"{actor} is seeded from {found.agent}, so it may not {verb} what that one proposed",
-                hint="A person may.",
-            )
-        seen.add(source)
-        source = workspace.profile(source).seed_from
+    if found.agent in seed_chain(workspace.profile, acting)[1:]:
+        raise ForbiddenError(
+            f"{actor} is seeded from {found.agent}, so it may not {verb} what that one proposed", hint="A person may."
+        )
 
 
 class _ApprovedText:

@@ -144,17 +144,13 @@ class Proposal:
 # --- reading -------------------------------------------------------------------------------------------------------
 
 
-class Proposals(NamedTuple):
-    """The proposals of some entities. ``unreadable`` says which entities could not be looked at, and why."""
-
-    proposals: list[Proposal]
-    unreadable: tuple[CatmemError, ...]
-
-
 def proposals(
     workspace: Root, entity: str | None = None, *, actor: str | None = None, ended: bool = False
-) -> Proposals:
-    """The proposals that wait, or also those that ``ended``, of an entity, a profile or all, the oldest first."""
+) -> tuple[list[Proposal], tuple[CatmemError, ...]]:
+    """The proposals that wait, or also those that ``ended``, of an entity, a profile or all, the oldest first.
+
+    Behind them stands why entities could not be looked at, for a person.
+    """
     acting = None if actor is None else workspace.profile(actor)
     found: list[Proposal] = []
     names, unreadable = _entities(workspace, entity, acting)
@@ -168,7 +164,7 @@ def proposals(
             unreadable.append(error)
             continue
         found += [each for each in there if _is_shown(workspace, each, acting)]
-    return Proposals(sorted(found, key=lambda each: (each.timestamp, each.id)), tuple(unreadable) if not actor else ())
+    return sorted(found, key=lambda each: (each.timestamp, each.id)), tuple(unreadable) if not actor else ()
 
 
 def proposal(workspace: Root, name: str, *, actor: str | None = None) -> Proposal:
@@ -355,12 +351,12 @@ def disclosed_all(
     workspace: Root, actor: str | None, *, own: bool = False
 ) -> tuple[list[dict[str, Any]], tuple[CatmemError, ...]]:
     """The proposals that wait, the oldest first; for a profile behind them its own that ended, the newest first."""
-    found = proposals(workspace, actor=actor)
-    waiting = [each for each in found.proposals if not own or each.agent == actor]
+    found, unreadable = proposals(workspace, actor=actor)
+    waiting = [each for each in found if not own or each.agent == actor]
     readers = [ProposalReader(workspace, f"{actor}/{target}") for target in TARGETS] if actor is not None else []
     past = [each for reader in readers for each in islice(reader.past(actor), MOST_PAST)]
     past.sort(key=lambda each: each.decision.timestamp if each.decision else "", reverse=True)
-    return [data_for(workspace, each, actor) for each in (*waiting, *past[:MOST_PAST])], found.unreadable
+    return [data_for(workspace, each, actor) for each in (*waiting, *past[:MOST_PAST])], unreadable
 
 
 def disclosed(workspace: Root, name: str, actor: str | None, *, own: bool = False) -> dict[str, Any]:

@@ -127,33 +127,26 @@ _AGES = {
 # ``as_of`` is the day by which a fact was judged. Answers write that day, or today if it is in the future.
 
 
-class Answering(NamedTuple):
-    """The operation of an answer, ``None`` where all is as it should be; ``notes`` say what it does besides."""
-
-    operation: Operation | None
-    notes: tuple[str, ...] = ()
-
-
-def answering_to(answer: str, entry: Entry, as_of: date, words: str = "") -> Answering:
-    """What ``keep``, ``edit``, ``expire`` and ``remove`` write of a fact. Raises ``EditError`` (``empty``).
+def answering_to(answer: str, entry: Entry, as_of: date, words: str = "") -> tuple[Operation | None, tuple[str, ...]]:
+    """What ``keep``, ``edit``, ``expire`` and ``remove`` write of a fact, and notes. Raises ``EditError`` (``empty``).
 
     What is kept, or says ``words`` from now on, is verified, and dates that say otherwise are put right. What is to
-    expire expired the day before, unless it is expired already.
+    expire expired the day before, unless it is expired already: then there is nothing to write.
     """
     day = day_of(as_of)
     if answer == "remove":
-        return Answering(Operation("remove", old_text=entry.id, category=entry.category))
+        return Operation("remove", old_text=entry.id, category=entry.category), ()
     if answer == "expire":
         if expired_on(entry.tags, as_of):
-            return Answering(None, ("it is expired already: remove it, or give it a new date",))
-        return Answering(_replacing(entry, None, {"expires": (day - timedelta(days=1)).isoformat()}))
+            return None, ("it is expired already: remove it, or give it a new date",)
+        return _replacing(entry, None, {"expires": (day - timedelta(days=1)).isoformat()}), ()
     if answer == "edit" and not words.strip():
         raise EditError("there are no new words", code="empty", hint="Give the words, or remove the fact.")
     tags, notes = corrections(entry.tags, as_of)
     if answer == "keep" and not tags:
-        return Answering(Operation("verify", old_text=entry.id, category=entry.category, as_of=day))
+        return Operation("verify", old_text=entry.id, category=entry.category, as_of=day), ()
     content = words if answer == "edit" else None
-    return Answering(_replacing(entry, content, {"verified_date": day.isoformat(), **tags}), notes)
+    return _replacing(entry, content, {"verified_date": day.isoformat(), **tags}), notes
 
 
 def corrections(tags: Mapping[str, TagValue], as_of: date) -> tuple[dict[str, str | list[str] | None], tuple[str, ...]]:
@@ -270,7 +263,8 @@ class Review:
     def elsewhere(self) -> list[Due]:
         """The due facts of these profiles that are copies and answered at their sources."""
         asked = {due.key for due in self._asked()}
-        return [due for due in self._every() if due.key not in asked]
+        every = (due for file in self._files.values() for due in file.due)
+        return [due for due in every if self._is_of_these(due.entity) and due.key not in asked]
 
     def sources_of(self, due: Due) -> Mapping[str, bool]:
         """The entities that a fact is a copy of, and whether it is due there too; none for one that is no copy."""
@@ -281,7 +275,7 @@ class Review:
     def next(self) -> Due | None:
         """The next fact, as its file is now; ``None`` if there is none left."""
         while pending := self.due():
-            if not self._look_again(pending[0].entity):
+            if not self._look_at(pending[0].entity):
                 return pending[0]
         return None
 
@@ -304,10 +298,6 @@ class Review:
 
     def _is_of_these(self, entity: str) -> bool:
         return parts_of(entity).owner in self.profiles
-
-    def _every(self) -> list[Due]:
-        """All due facts of these profiles."""
-        return [due for entity, file in self._files.items() if self._is_of_these(entity) for due in file.due]
 
     def _look_at_all(self) -> None:
         """Read the files of the profiles, and those that copies among them follow."""
@@ -342,10 +332,6 @@ class Review:
         )
         return True
 
-    def _look_again(self, entity: str) -> bool:
-        """Read a file of these profiles again; whether it has changed."""
-        return self._is_of_these(entity) and self._look_at(entity)
-
     # --- answers ----------------------------------------------------------------------------------------------------
 
     def answer(self, due: Due, answer: ReviewAnswer, words: str = "") -> Answered:
@@ -373,10 +359,10 @@ class Review:
         except (NoMatchError, DriftError, StaleError) as error:
             if isinstance(error, DriftError) and error.code != "drift":
                 raise
-            self._look_again(due.entity)
+            self._look_at(due.entity)
             raise ChangedMeanwhileError(
                 f"another writer changed this fact in {due.entity} meanwhile",
                 hint="Nothing was written. It is shown again if it is still due.",
             ) from error
-        self._look_again(due.entity)
+        self._look_at(due.entity)
         return written

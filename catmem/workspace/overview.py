@@ -514,14 +514,14 @@ def first_memory(workspace: Root, name: str) -> tuple[str, ...]:
 def _of_branches(workspace: Root, overview: Overview, wrong: list[CatmemError]) -> Iterator[_StatusText]:
     """Branches and proposals; what cannot be looked at is added to ``wrong``."""
     beside = [entity for line in overview.lines for entity in line.beside]
-    branches = branches_of_all(workspace, beside)
+    branches, unreadable = branches_of_all(workspace, beside)
     waiting = [proposals(workspace, entity) for entity in beside]
-    wrong += [*branches.unreadable, *(error for found in waiting for error in found.unreadable)]
-    rough = [each.entity for each in branches.branches if each.state not in {"merges", "nothing new"}]
-    smooth, settle = len(branches.branches) - len(rough), f"catmem merge {''.join(rough[:1])} --interactive"
+    wrong += [*unreadable, *(error for _, errors in waiting for error in errors)]
+    rough = [each.entity for each in branches if each.state not in {"merges", "nothing new"}]
+    smooth, settle = len(branches) - len(rough), f"catmem merge {''.join(rough[:1])} --interactive"
     yield ("branch_conflicts", len(rough), "branch|branches", "with conflicts", settle)
     yield ("branches", smooth, "branch|branches", "to merge", "catmem merge --all")
-    states = Counter(each.state for found in waiting for each in found.proposals)
+    states = Counter(each.state for found, _ in waiting for each in found)
     stale = f" ({states['stale']:,} stale)" if states["stale"] else ""
     decide = states["waiting"] + states["stale"]
     yield ("proposals", decide, "proposal", f"for you to decide{stale}", "catmem proposals --interactive")

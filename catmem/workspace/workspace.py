@@ -294,10 +294,10 @@ class Workspace(Root):
         """
         from catmem.proposals.proposal import proposals
 
-        found = proposals(self, entity, actor=actor)
-        for error in found.unreadable:
+        found, unreadable = proposals(self, entity, actor=actor)
+        for error in unreadable:
             raise error
-        return found.proposals
+        return found
 
     def proposal(self, name: str, *, actor: str | None = None) -> Proposal:
         """One proposal by its id, also one that was decided. Raises ``UnknownNameError``."""

@@ -179,7 +179,7 @@ def operations_for(entry: Entry, draft: EntryDraft, as_of: date) -> list[Operati
         category = draft.goes_to
     if draft.verified:
         if content is None and not tags and not operations:
-            verified = answering_to("keep", entry, as_of).operation
+            verified = answering_to("keep", entry, as_of)[0]
             return [] if verified is None else [verified]
         # What the person said of a date goes before what follows from its being true today.
         tags = {"verified_date": day_of(as_of).isoformat(), **corrections(entry.tags, as_of)[0], **tags}
@@ -312,7 +312,7 @@ def _operation(name: str, sent: SentForm, entry: Entry) -> Operation | None:
         to = EntryDraft.sent(sent.fields).goes_to
         is_there = not to or to == entry.category
         return None if is_there else Operation("move", old_text=entry.id, category=entry.category, to_category=to)
-    return answering_to("keep" if name == "verify" else name, entry, clock.today()).operation
+    return answering_to("keep" if name == "verify" else name, entry, clock.today())[0]
 
 
 def _ticked(sent: SentForm) -> list[Entry]:

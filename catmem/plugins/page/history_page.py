@@ -163,7 +163,8 @@ OUTLOOKS = {
 
 
 def all_branches(asked: PageRequest) -> Page:
-    return Page("branches.html", {**branches_of_all(asked.workspace)._asdict(), "outlooks": OUTLOOKS})
+    found, unreadable = branches_of_all(asked.workspace)
+    return Page("branches.html", {"branches": found, "unreadable": unreadable, "outlooks": OUTLOOKS})
 
 
 def one_branch(asked: PageRequest, said: Mapping[str, str] | None = None, refusal: FormRefusal | None = None) -> Page:

@@ -87,7 +87,7 @@ def _winners(named: str) -> str | list[str]:
         "Merged",
     ),
     records=True,
-    writes=TRIED,
+    writes={"actor": Actor, **TRIED},
     apart={"interactive": "precedence drop every form", "drop": "precedence every", "numbers": "every"},
 )
 def merge(
@@ -128,7 +128,6 @@ def merge(
     ] = False,
     numbers: Annotated[list[int] | None, Option("Of a copy, bring over this entry; repeatable.", "--entry")] = None,
     allow_secret: AllowSecret = False,
-    actor: Actor = None,
 ) -> Outcome:
     """Merge the branches of ENTITY, or those that are named, into its file, as one revision.
 
@@ -155,13 +154,13 @@ def merge(
         raise UsageError("Name the branches that --drop closes.")
     root = call.root
     if interactive:
-        chosen = call.dialogue("merge")(root.config, {"actor": actor, "allow_secret": allow_secret})
+        chosen = call.dialogue("merge")(root.config, {"actor": call.values["actor"], "allow_secret": allow_secret})
     if entity is None:
-        everything = root.merge_all(precedence=chosen, actor=actor, dry_run=call.dry_run)
+        everything = root.merge_all(precedence=chosen, **call.how)
         problems = everything.unreadable
         status = max([REFUSED if everything.left else 0, *(each.exit_status for each in problems)])
         return Outcome(everything, problems=problems, status=status)
-    how: dict[str, Any] = {"precedence": chosen, "drop": drop, "actor": actor, "dry_run": call.dry_run}
+    how: dict[str, Any] = {"precedence": chosen, "drop": drop, **call.how}
     try:
         with with_head(call, {"entity_id": entity}):
             # The dialogue has asked about each secret.

@@ -192,7 +192,7 @@ def move(
     call: Call,
     *,
     old: _OLD,
-    category: Annotated[str, P("Where it goes.", brief="Where it goes.")],
+    category: Annotated[str, P("Where it goes.")],
 ) -> Outcome:
     """Put the entry that holds OLD into another category of the same file, with its tags.
 

@@ -132,17 +132,10 @@ def _operation(given: Mapping[str, Any], key: str | None) -> Operation:
     moves = given["action"] == "move"
     if moves and "category" not in given:
         raise bad_arguments("move needs category", "Name the category that the entry goes to.", key)
-    operation = Operation(
-        action=given["action"],
-        content=given.get("content"),
-        old_text=given.get("old_text"),
-        category=None if moves else given.get("category"),
-        to_category=given.get("category") if moves else None,
-        tags=given.get("tags"),
-        evidence=given.get("evidence"),
-        confirm=given.get("confirm"),
-        expected=given.get("expected") if key is not None else None,
-    )
+    said = {name: given[name] for name in _OF_ONE_CHANGE if name in given and (key is not None or name != "expected")}
+    if moves:
+        said["to_category"] = said.pop("category")
+    operation = Operation(**said)
     try:
         operation.check()
     except EditError as error:

@@ -128,23 +128,29 @@ def list_(
 
         profiles = _tell_of_all(call, target)
         found, unreadable, _ = list_everywhere(call.root, **narrowed)
-        _tell_of_category(call, None if found else category)
+        _tell_of_slips(call, None, None if found else category)
         shared = folded(found, profiles)
         return Outcome((None, shared), {"profile": None, "entries": shared}, unreadable)
     tell_of_rows(call, profile, target)
     files = {each: seen_file(call.root, profile, each) for each in ([target] if target else TARGETS)}
     documents = {each: file.document for each, file in files.items()}
     entries = list_documents(call.root, call.root.profile(profile), documents, category=category, as_of=as_of)
-    if call.for_program:
-        for file in files.values():
-            tell_of_file(call, file)
-    else:
-        _tell_of_slips(call, profile, None if entries else category)
+    for file in files.values() if call.for_program else ():
+        tell_of_file(call, file)
+    _tell_of_slips(call, profile, None if entries else category)
     return Outcome((profile, entries), {"profile": profile, "files": files, "entries": entries})
 
 
-def _tell_of_slips(call: Call, profile: str, category: str | None) -> None:
-    """Say which files lost their text, which selectors match nothing, and which ``category`` was meant."""
+def _tell_of_slips(call: Call, profile: str | None, category: str | None) -> None:
+    """Say to a person which ``category`` was meant; of a profile which files lost their text, too, and of selectors."""
+    if call.for_program:
+        return
+    if profile is None:
+        from catmem.workspace.reports import unknown_category
+
+        if category is not None and (near := unknown_category(call.root, category)):
+            call.tell(near)
+        return
     with suppress(CatmemError):  # a file that was not asked for: this is a hint, and no reason to fail
         memory = read_memory(call.root, profile)
         slips = (f"{shown_path(each.path or call.root.root)}: {each.message}" for each in memory.slips())
@@ -152,14 +158,6 @@ def _tell_of_slips(call: Call, profile: str, category: str | None) -> None:
             call.tell(f"warning: {said}")
         for said in memory.meant([] if category is None else [category]):
             call.tell(said)
-
-
-def _tell_of_category(call: Call, category: str | None) -> None:
-    """Say which ``category`` was meant that no file has."""
-    from catmem.workspace.reports import unknown_category
-
-    if category is not None and not call.for_program and (near := unknown_category(call.root, category)):
-        call.tell(near)
 
 
 def _tell_of_all(call: Call, target: str | None) -> list[Profile]:
@@ -228,10 +226,7 @@ def search(
         look = partial(search, call.root, profile, query, limit=limit, as_of=as_of)
         found = look(**filters)
         done = _found(profile, query, found.total, found.found)
-        if not call.for_program:
-            _tell_of_slips(call, profile, None if found.total else category)
-    if profile is None:
-        _tell_of_category(call, None if found.total else category)
+    _tell_of_slips(call, profile, None if found.total else category)
     if not (found.total or call.for_program):
         for option, name in zip(("-t", "-c", "--tag", "--state"), filters, strict=True):
             with suppress(CatmemError):  # a file that was not asked for

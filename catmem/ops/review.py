@@ -47,6 +47,7 @@ class Decisions:
         "edit": "ended",
     },
     needs={"reason": "reject"},
+    writes={"actor": Actor},
     http=Http(
         "GET",
         "/mem/proposals",
@@ -65,7 +66,6 @@ def proposals(
     edit: Annotated[bool, Option("Approve the ID, but its entry says the words behind it.")] = False,
     ended: Annotated[bool, Option("List those that wait no more, too.", "--all")] = False,
     reason: Annotated[str | None, Option("Why you --reject; the proposer is shown it.")] = None,
-    actor: Actor = None,
 ) -> Outcome:
     """List the changes of agents that wait for you: id, file, who, when, why, and what changes.
 
@@ -88,15 +88,15 @@ def proposals(
     if (approve or reject) and not names:
         raise UsageError(f"Say which: catmem proposals --{'approve' if approve else 'reject'} ID.")
     if edit:
-        return _decide_each(call, "edit", names[:1], " ".join(names[1:]), actor)
+        return _decide_each(call, "edit", names[:1], " ".join(names[1:]))
     if approve or reject:
-        return _decide_each(call, "approve" if approve else "reject", names, reason, actor)
+        return _decide_each(call, "approve" if approve else "reject", names, reason)
     if len(names) > 1 and (interactive or ended or not _are_ids(call, names)):
         raise UsageError("Give one ENTITY, or only IDs.")
     if interactive:
-        asked: Outcome = call.dialogue("proposals")(call.root, names[0] if names else None, actor).run()
+        asked: Outcome = call.dialogue("proposals")(call.root, names[0] if names else None, **call.how).run()
         return asked
-    return _list(call, names, actor, ended=ended)
+    return _list(call, names, ended=ended)
 
 
 def _are_ids(call: Call, which: Sequence[str]) -> bool:
@@ -110,8 +110,9 @@ def _of_entity(answer: dict[str, Any]) -> dict[str, Any]:
     return {("entity_id" if name == "entity" else name): value for name, value in answer.items()}
 
 
-def _list(call: Call, which: Sequence[str], actor: str | None, *, ended: bool) -> Outcome:
+def _list(call: Call, which: Sequence[str], *, ended: bool) -> Outcome:
     wrong: Sequence[CatmemError] = ()
+    actor = call.values["actor"]
     if has_ids := _are_ids(call, which):
         found = [call.root.proposal(name, actor=actor) for name in which]
     else:
@@ -133,13 +134,13 @@ def decide(workspace: Workspace, how: str, name: str, words: str | None, actor: 
     return workspace.approve(name, words=words, actor=actor)
 
 
-def _decide_each(call: Call, how: str, names: Sequence[str], words: str | None, actor: str | None) -> Outcome:
+def _decide_each(call: Call, how: str, names: Sequence[str], words: str | None) -> Outcome:
     """Decide on each; of several, one that is refused keeps no other from being decided."""
     done: list[Decided] = []
     refused: list[tuple[str, CatmemError]] = []
     for name in dict.fromkeys(names):
         try:
-            done.append(decide(call.root, how, name, words, actor))
+            done.append(decide(call.root, how, name, words, call.values["actor"]))
         except CatmemError as error:
             if len(names) == 1:
                 raise

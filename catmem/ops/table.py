@@ -45,7 +45,7 @@ ENTITY: Schema = {
     "maxLength": 100,
     "pattern": "^([a-z0-9][a-z0-9_-]{0,63}(/(user|memory))?|[a-z0-9][a-z0-9_-]*(:[a-z0-9][a-z0-9_-]*)+)$",
 }
-_WHOSE = ("profile", "actor", "target")
+_WHOSE = frozenset({"profile", "actor", "target"})
 _UNSAID = {bool: False, str: REQUIRED}
 """What a parameter of a write is, where nothing is said; others are ``None``."""
 _SAYS_WHOSE = frozenset({"profile", "profiles", "entity", "entities", "entity_id", "owner", "source"})
@@ -449,9 +449,8 @@ def _parameters(name: str, run: Callable[..., Any], writes: Mapping[str, Any]) -
     made = [
         _parameter(name, run, each, hint, defaults.get(each, REQUIRED)) for each, hint in {**hints, **writes}.items()
     ]
-    if writes:  # whose memory it is stands in front of other options, and how it is written behind them
-        last = [each for each in writes if each not in _WHOSE]
-        made.sort(key=lambda each: (not each.param.argument, each.name in last, each.name not in writes))
+    if "profile" in writes:  # whose memory it is stands in front of other options
+        made.sort(key=lambda each: (not each.param.argument, each.name not in _WHOSE))
     return {each.name: each for each in made}
 
 

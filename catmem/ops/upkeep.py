@@ -13,7 +13,7 @@ from catmem.errors import CatmemError, ConfigError
 from catmem.jsonable import jsonable
 from catmem.linting.root_lint import Linter
 from catmem.linting.rule import LintResult, Severity, all_rules, rank, unknown_rule
-from catmem.ops.shared import AsOf, DryRun, EntityArgument
+from catmem.ops.shared import TRIED, AsOf, EntityArgument
 from catmem.ops.table import DAMAGE, FINDINGS, STREAMED, Call, Outcome, P, UsageError, family, operation
 from catmem.registry import registry
 from catmem.resources import SCHEMA_NAMES, schema_path, schema_text
@@ -265,6 +265,7 @@ def _tokens(config: Config) -> dict[str, Any]:
         "catmem purge trinity/user 'The card number is' --dry-run",
         "catmem purge trinity/user - --every --yes < secret.txt",
     ),
+    writes=TRIED,
 )
 def purge(
     call: Call,
@@ -273,7 +274,6 @@ def purge(
     old: Annotated[str, P(argument=True, stdin=True)],
     every: Annotated[bool, P("Erase all entries that hold OLD, also where several do now.", "--every")] = False,
     yes: Annotated[bool, P("Do it. It cannot be undone.")] = False,
-    dry_run: DryRun = False,
 ) -> Outcome:
     """Erase an entry from ENTITY and its whole history, from backups, and from the files of all other profiles.
 
@@ -286,10 +286,10 @@ def purge(
     """
     from catmem.workspace import purging
 
-    if yes == dry_run:
+    if yes == call.dry_run:
         raise UsageError("Purging cannot be undone. See what would go with --dry-run, then do it with --yes.")
-    report = purging.purge(call.root, entity, old, every=every, dry_run=dry_run)
-    return Outcome(report, status=FINDINGS if report.left and not dry_run else 0)
+    report = purging.purge(call.root, entity, old, every=every, dry_run=call.dry_run)
+    return Outcome(report, status=FINDINGS if report.left and not call.dry_run else 0)
 
 
 family(

@@ -242,7 +242,7 @@ class Config:
     ``prompt``, ``tag_schemas``, ``server``, ``lint`` and ``sync`` are as the file says them; profiles merge ``prompt``
     and ``limits`` under their own. ``approval`` is ``None`` where no write waits. ``agents`` gives the profile of each
     agent that is not called like its own, ``entities`` what is declared beside the files of profiles, by its name;
-    ``steps`` are those of plugins that every write passes.
+    ``steps`` are those of plugins that every write passes. ``is_empty``: its file is there and says nothing.
     """
 
     root: Path
@@ -269,6 +269,7 @@ class Config:
     lint: Mapping[str, Any] = field(default_factory=dict)
     sync: Mapping[str, Any] = field(default_factory=dict)
     steps: tuple[str, ...] = ()
+    is_empty: bool = False
 
     @property
     def profiles_dir(self) -> Path:
@@ -392,6 +393,7 @@ def _config(root: Path, source: YamlFile) -> Config:
         entities=_entities(source, data.get("entities", {})),
         server=data.get("server", {}),
         steps=tuple(data.get("steps", ())),
+        is_empty=not data,
         **{key: data[key] for key in plain if key in data},
     )
 

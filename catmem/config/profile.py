@@ -205,6 +205,11 @@ def load_profile(path: str | Path, *, config: Config | None = None) -> Profile:
     ``UnreadableError``.
     """
     file, known = Path(path), _read_now.get()
+    if file.suffix not in YAML_SUFFIXES and file.suffix.lower() in YAML_SUFFIXES:
+        hint = f"Rename it to {file.stem}{file.suffix.lower()}: until then nothing reads it."
+        raise ConfigError(
+            f"the file of a profile ends in .yaml, not in {file.suffix}", code="bad_name", path=file, hint=hint
+        )
     read = {} if known is None else known.layers.setdefault(file.parent, {})
     return _profile(_layers(file, read), config)
 
@@ -236,7 +241,7 @@ def has_profile(config: Config, name: str) -> bool:
 
 def profile_names(folder: Path) -> list[str]:
     """The names of the profiles in ``folder``, sorted, without reading them."""
-    return [file.stem for file in profile_files(folder) if is_name(file.stem)]
+    return [file.stem for file in profile_files(folder) if is_name(file.stem) and file.suffix in YAML_SUFFIXES]
 
 
 def named_entities(config: Config) -> list[str]:
@@ -323,9 +328,10 @@ def is_inside(path: str, folder: str) -> bool:
 
 
 def profile_files(folder: Path) -> list[Path]:
-    """The profile files of ``folder``, sorted by name; hidden files are not profiles."""
+    """What is meant for a profile in ``folder``, also with an ending in capitals, by name; hidden files are none."""
     try:
-        files = [file for file in folder.iterdir() if file.suffix in YAML_SUFFIXES and not file.name.startswith(".")]
+        named = [file for file in folder.iterdir() if not file.name.startswith(".")]
+        files = [file for file in named if file.suffix.lower() in YAML_SUFFIXES]
     except FileNotFoundError:
         return []
     except OSError as error:

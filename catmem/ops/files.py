@@ -3,9 +3,10 @@
 import os
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -21,7 +22,7 @@ from catmem.registry import at, registry
 from catmem.resources import profile_texts
 from catmem.store.contract import Change
 from catmem.text import printable
-from catmem.threats import scan_secrets
+from catmem.threats import SECRETS
 from catmem.workspace import exporting
 from catmem.workspace.change_plan import ChangePlan, apply, write_file
 from catmem.workspace.exporting import Exported, Form
@@ -37,8 +38,8 @@ from catmem.workspace.formatting import (
 )
 from catmem.workspace.history import adopt
 from catmem.workspace.init import GitSetup, NewRoot, find_repository, make_root, role_of, set_up_git
-from catmem.workspace.profile_memory import read_document
 from catmem.workspace.root import entities_of_each
+from catmem.workspace.seen_entry import rules_in_each
 from catmem.workspace.workspace import Workspace
 
 
@@ -133,15 +134,15 @@ def init(
     else:
         made, git = _made(call, folder, profiles, start)
     is_made = bool(made.written) and not call.dry_run
-    uncategorized = _uncategorized(made) if is_made and not example else {}
+    uncategorized, notes, unread = _looked_at(made) if is_made and not example else ({}, [], [])
     steps: Sequence[str] = ()
     if is_made and from_hermes:
         steps = _after_hermes(made)
     elif is_made:
         steps = _AFTER_EXAMPLE if example else _next(made, profiles, other, uncategorized)
-    for note in made.notes:
+    for note in (*made.notes, *notes):
         call.tell(f"note: {note}")
-    done = Init(made, git, uncategorized, steps, from_hermes, skipped)
+    done = Init(made, git, uncategorized, [*steps, *unread], from_hermes, skipped)
     more = ({"dry_run": True} if call.dry_run else {}) | ({"skipped": list(skipped)} if from_hermes else {})
     return Outcome(done, {**jsonable(done), **more}, status=WRONG if skipped else 0)
 
@@ -174,9 +175,6 @@ def _made(call: Call, folder: Path, profiles: Sequence[str], start: Sequence[str
             copy = f"homes/orchestrator/{name}"
             if copy in made.written:
                 adopt(workspace, f"orchestrator/{target}")
-                found = scan_secrets((made.root / copy).read_text(encoding="utf-8"))
-                note = f"{copy} holds what looks like a secret: catmem lint --select CM605"
-                made = replace(made, notes=(*made.notes, *([note] if found else [])))
         workspace.store.close()
     return made, set_up_git(folder) if with_git else None
 
@@ -225,11 +223,27 @@ def _next(
     return [*first, *fill_in, "catmem seed --all", f"catmem prompt {agents[0]}"]
 
 
-def _uncategorized(made: NewRoot) -> dict[str, int]:
-    """How many entries of the source's files have no category, by target; of none, the target is left out."""
+def _looked_at(made: NewRoot) -> tuple[dict[str, int], list[str], list[str]]:
+    """What the files of a root hold that is made over them.
+
+    How many entries of the source have no category, by target; notes on secrets and on what cannot be read; commands
+    that show entries which no profile reads.
+    """
+    from catmem.workspace.overview import next_steps
+    from catmem.workspace.reports import list_everywhere
+
     root = Workspace.open(made.root, search=False)
-    found = {target: read_document(root, root.profile(made.source), target).by_category for target in TARGETS}
-    return {target: len(each[UNCATEGORIZED]) for target, each in found.items() if UNCATEGORIZED in each}
+    entries, unreadable, _ = list_everywhere(root)
+    own = Counter(each.entity for each in entries if each.entry.category == UNCATEGORIZED)
+    uncategorized = {target: own[f"{made.source}/{target}"] for target in TARGETS if own[f"{made.source}/{target}"]}
+    rules = rules_in_each([[each.entry.raw] for each in entries])
+    secret = {each.entity for each, found in zip(entries, rules, strict=True) if not SECRETS.keys().isdisjoint(found)}
+    files = [os.path.relpath(root.path(*parts_of(entity)), made.root) for entity in sorted(secret)]
+    notes = [f"{file} holds what looks like a secret: catmem lint --select CM605" for file in files]
+    steps = next_steps(root).steps if entries else ()
+    unread = [f"{each.command}    # {each.what}" for each in steps if each.kind in {"mistyped", "unread", "hidden"}]
+    root.store.close()
+    return uncategorized, [*notes, *map(str, unreadable)], unread
 
 
 @operation(

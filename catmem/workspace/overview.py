@@ -382,6 +382,9 @@ def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews 
 
 def _of_files(workspace: Root, overview: Overview) -> Iterator[_StatusText]:
     """What is wrong in files, and has to be right before anything else is."""
+    emptied = workspace.config.is_empty and bool(overview.lines)
+    words = "of the root (catmem.yaml) that says nothing, so that every default holds"
+    yield ("emptied", int(emptied), "configuration", words, "catmem lint --select CM401")
     marked = sum(facts.is_marked for facts in overview.files.values())
     yield ("marked", marked, "file", "with git's conflict markers", "catmem lint --select CM113")
     out = {line.name: line.sizes.left_out for line in overview.lines if line.sizes}

@@ -204,9 +204,9 @@ def refuse_no_store(where: str) -> None:
 
 def _bad_store(where: str) -> ConfigError:
     return ConfigError(
-        f"{_scheme(where)!r} names no store",
+        f"{shown_store(where)!r} names no store",
         code="bad_store",
-        hint="Say files, sqlite:///.catmem/memory.db (from the root; four slashes for a whole path) or "
+        hint="Say files, sqlite:///.catmem/memory.db (three slashes: from the root; four: a whole path) or "
         f"postgresql://host/database.{''.join(f' {each.message}.' for each in unloaded())}",
     )
 

@@ -24,9 +24,12 @@ _TARGETS = {"user_memory_categories": "user", "memory_categories": "memory"}
 
 
 @rule("CM401", "invalid-configuration", severity="error", scope="config")
-def invalid_configuration(file: LintedYaml, _: Context) -> Iterator[Finding]:
+def invalid_configuration(file: LintedYaml, context: Context) -> Iterator[Finding]:
     """Find what is wrong in `catmem.yaml`."""
     yield from _invalid(file, "config")
+    if context.config.is_empty and context.profile_names:
+        hint = "Bring its text back, from git or a backup; if this is meant, write 'version: 1'."
+        yield Finding(*file.span_at(1), "says nothing, so that every default holds, and there are profiles", hint)
 
 
 @rule("CM402", "invalid-profile", severity="error", scope="profile")

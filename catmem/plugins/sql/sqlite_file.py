@@ -16,7 +16,7 @@ import json
 import os
 import sqlite3
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -192,11 +192,21 @@ class FileMark:
 
     def __init__(self, root: Path | None, path: str) -> None:
         """A path in the root is taken from there, so that a root which is moved as a whole still knows its database."""
-        self.path: Path | None = None
-        if root is not None:
-            top = os.path.abspath(root)  # noqa: PTH100 - as the path of the database is made
-            key = os.path.relpath(path, top) if os.path.commonpath([top, path]) == top else path
-            self.path = root / SIDECAR / f"database-{hashlib.sha256(os.fsencode(key)).hexdigest()[:12]}.json"
+        self._root = root
+        self.path = self.of(path)
+
+    def of(self, path: str) -> Path | None:
+        """Where the root keeps that of the database at ``path``."""
+        if self._root is None:
+            return None
+        top = os.path.abspath(self._root)  # noqa: PTH100 - as the path of the database is made
+        key = os.path.relpath(path, top) if os.path.commonpath([top, path]) == top else path
+        return self._root / SIDECAR / f"database-{hashlib.sha256(os.fsencode(key)).hexdigest()[:12]}.json"
+
+    def others(self) -> list[Path]:
+        """Those that the root keeps of other databases."""
+        kept = [] if self.path is None else self.path.parent.glob("database-*.json")
+        return sorted(each for each in kept if each != self.path)
 
     def read(self) -> Marked | None:
         """What it says; ``None`` if nothing was acknowledged yet. Raises ``UnreadableError``."""
@@ -307,6 +317,13 @@ class DatabaseFile:
             if self._size(self.path):
                 return  # another process has just made it
             raise self.gone()
+        self.refuse_elsewhere()
+
+    def refuse_elsewhere(self) -> None:
+        """Raise ``StoreError`` (``database_gone``) if there is no file, and the root had another one."""
+        others = [each for each in self.mark.others() if self._size(str(each))]
+        if others and not self._size(self.path):
+            raise self._elsewhere(others)
 
     def is_lasting(self) -> bool:
         """Whether this process has seen a store in it, or the root has had one there. Raises ``UnreadableError``."""
@@ -365,6 +382,21 @@ class DatabaseFile:
             path=self.path,
             hint="Put it back, with its -wal and -shm if they were moved too; nothing is made in its place. "
             f"{again}{anew}",
+        )
+
+    def _elsewhere(self, others: Sequence[Path]) -> StoreError:
+        """The error for a database that is not there in a root that has had others, of which it keeps the marks."""
+        beside = os.path.dirname(self.path)  # noqa: PTH120 - text, as above
+        names = os.listdir(beside) if os.path.isdir(beside) else []  # noqa: PTH112, PTH208
+        known = [name for name in names if self.mark.of(os.path.join(beside, name)) in others]  # noqa: PTH118
+        near = f" {known[0]}, which lies beside it, is one." if known else ""
+        marks = " and ".join(f"{SIDECAR}/{each.name}" for each in others)
+        return StoreError(
+            "there is no database, and the memory of this root was in another one",
+            code="database_gone",
+            path=self.path,
+            hint=f"Nothing was made. See whether 'store' in catmem.yaml names the right file.{near} If this root is to "
+            f"begin anew, remove {marks}.",
         )
 
     def other(self) -> StoreError:

@@ -328,6 +328,7 @@ class Readiness:
         """Make sure that there are tables; returns the name of the store."""
         if not self.is_counted:
             if self._database.file is not None:
+                self._database.file.refuse_elsewhere()
                 self._database.file.mark.prepare()
             self._learn(*make_ready(self._database))
         return self.name

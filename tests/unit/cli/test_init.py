@@ -115,12 +115,25 @@ def test_a_seed_of_what_has_no_category_to_a_profile_that_asks_for_it_is_no_note
     assert "has a category" not in command("seed", "--all").stderr
 
 
-def test_a_secret_in_a_file_that_was_copied_is_told_and_lint_finds_it(flat, tmp_path, monkeypatch):
-    put(flat / "MEMORY.md", f"Deploy key: {TOKEN}\n§\nAcme is the vendor.\n")
+@pytest.mark.parametrize("secret", [f"Deploy key: {TOKEN}", "The router's password: Brunhild77!kk"])
+def test_a_secret_in_a_file_that_was_copied_is_told_and_lint_finds_it(flat, tmp_path, monkeypatch, secret):
+    put(flat / "MEMORY.md", f"{secret}\n§\nAcme is the vendor.\n")
     said = run(tmp_path / "new", "--start", flat).stderr
     assert said == "note: homes/orchestrator/MEMORY.md holds what looks like a secret: catmem lint --select CM605\n"
     monkeypatch.chdir(tmp_path / "new")
     assert "homes/orchestrator/MEMORY.md" in command("lint", "--select", "CM605", status=None).stdout
+
+
+def test_a_secret_in_a_file_over_which_the_root_is_made_is_told(tmp_path):
+    put(tmp_path / "homes" / "orchestrator" / "USER.md", "## Rules\nThe router's password: Brunhild77!kk\n")
+    said = run(tmp_path).stderr
+    assert said == "note: homes/orchestrator/USER.md holds what looks like a secret: catmem lint --select CM605\n"
+
+
+def test_entries_below_a_heading_that_no_profile_reads_are_named_at_the_end(flat, tmp_path):
+    put(flat / "USER.md", "## Recipes of old\nSoup.\n§\nBread.\n")
+    said = run(tmp_path / "new", "--start", flat, "--profile", "coder").stdout
+    assert said.endswith("  catmem access    # 1 category that no specialist reads (recipes-of-old)\n")
 
 
 def test_a_home_that_the_shell_left_as_a_sign_is_the_home(tmp_path, monkeypatch):

@@ -585,6 +585,32 @@ def test_a_folder_that_belongs_to_no_profile_is_told(alone, homes):
     assert "to no profile" not in run("status", status=2).stdout
 
 
+def test_a_configuration_that_was_emptied_is_named_and_lint_says_what_to_do(alone):
+    assert "emptied" not in counts()
+    for text in ("", "# all gone\n"):
+        put(Path("catmem.yaml"), text)
+        (step,) = [each for each in run_json("status")["next"] if each["kind"] == "emptied"]
+        assert (
+            step["what"] == "1 configuration of the root (catmem.yaml) that says nothing, so that every default holds"
+        )
+        said = run(*shlex.split(step["command"])[1:], status=1).stdout
+        assert "catmem.yaml:1:1: error CM401 says nothing, so that every default holds, and there are profiles" in said
+    put(Path("catmem.yaml"), "version: 1\n")
+    assert "emptied" not in counts()
+    run("lint", "--select", "CM401")
+
+
+@pytest.mark.parametrize("name", ["coder2.YAML", "coder2.Yml"])
+def test_a_profile_whose_file_ends_in_capitals_is_named(alone, name):
+    put(Path("profiles", name), "tier: 2\n")
+    said = f"the file of a profile ends in .yaml, not in .{name.partition('.')[2]}"
+    result = run("status", status=2)
+    assert said in result.stderr
+    assert f"Rename it to {name.lower()}" in result.stderr
+    assert said in run("lint", "--select", "CM402", status=2).stdout
+    assert "coder2" not in run("list", "-p", "coder", status=2).stderr.replace(name, "")
+
+
 def test_adopt_leaves_a_file_that_is_no_text_and_takes_in_the_others(place):
     run("add", "-p", "boss", "-c", "rules", "Be short.")
     damaged, edited = place / "homes" / "neo" / "USER.md", place / "homes" / "boss" / "USER.md"

@@ -173,6 +173,12 @@ def test_what_names_no_store_is_refused_before_any_file_is_looked_for(root, pair
     assert "names no store" in str(refusal("bad_store", copy_root, root, *pair))
 
 
+def test_a_database_with_two_slashes_is_told_of_the_third(root):
+    error = refusal("bad_store", copy_root, root, "files", "sqlite://x.db")
+    assert error.message == "'sqlite://x.db' names no store"
+    assert "three slashes" in error.hint
+
+
 @together("pair", [("files", "files"), ("sqlite:///a.db", "sqlite:///a.db"), ("sqlite:///a.db", "sqlite:///./a.db")])
 def test_a_store_is_not_copied_to_itself(root, pair):
     refusal("same_store", copy_root, root, *pair)

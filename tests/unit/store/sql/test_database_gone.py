@@ -11,6 +11,8 @@ from catmem.model.document import parse
 from catmem.plugins.sql.sql_store import SqlStore
 from catmem.store.contract import Change
 from catmem.workspace.rows import RowCodec
+from tests.end_to_end.terminal import run
+from tests.golden.case import put
 from tests.unit.store.sql.writes import USER
 
 
@@ -230,3 +232,20 @@ def test_a_root_that_cannot_say_what_it_had_is_not_taken_for_new(store, marked, 
     with pytest.raises(UnreadableError, match="which revisions"):
         marked().peek(USER)
     assert not path.exists()
+
+
+def test_a_mistyped_store_begins_no_other_database(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path / "profiles" / "neo.yaml", "user_memory_categories: [talk]\nwritable_categories: [talk]\n")
+    put(tmp_path / "catmem.yaml", "store: sqlite:///.catmem/memory.db\n")
+    run("add", "-p", "neo", "-c", "talk", "Likes tables.")
+    put(tmp_path / "catmem.yaml", "store: sqlite:///.catmem/memry.db\n")
+    before = files(tmp_path / ".catmem" / "memory.db")
+    for words in (["prompt", "neo"], ["list", "-p", "neo"], ["add", "-p", "neo", "-c", "talk", "x"]):
+        said = run(*words, status=4).stderr
+        assert "the memory of this root was in another one" in said
+        assert "memory.db, which lies beside it, is one." in said
+    assert not (tmp_path / ".catmem" / "memry.db").exists()
+    assert files(tmp_path / ".catmem" / "memory.db") == before
+    mark_of(tmp_path / "memory.db").unlink()
+    assert "No entries" in run("list", "-p", "neo").stderr  # as the hint says, this root begins anew

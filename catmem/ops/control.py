@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from catmem.audit.log_queries import EVERYTHING, Filter, read_audit, unknown_names
+from catmem.audit import EVERYTHING, Filter, read_audit, unknown_names
 from catmem.config.config import Config
 from catmem.config.profile import refuse_no_root
 from catmem.envelopes import agents

@@ -7,7 +7,7 @@ from pathlib import Path
 from time import sleep
 from typing import Annotated, Any, Literal, NamedTuple
 
-from catmem.audit.rebuilding import Replay, replay
+from catmem.audit import Replay, replay
 from catmem.config.profile import refuse_no_root
 from catmem.digest import bytes_digest
 from catmem.errors import NoMatchError, UnreadableError

@@ -23,8 +23,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
-from catmem.audit.log_queries import BOUNDS, CONFLICTS, OTHER, LogCounts
-from catmem.audit.rebuilding import lost_overwrites
+from catmem.audit import BOUNDS, CONFLICTS, OTHER, LogCounts, lost_overwrites
 from catmem.envelopes.tokens import caller_of
 from catmem.errors import CatmemError, RequestError
 from catmem.server.guard import in_thread
@@ -65,7 +64,7 @@ def _counter(name: str, said: str, labels: tuple[str, ...], numbers: Mapping[Any
 
 
 def _of_log(meter: Meter) -> Iterator[Metric]:
-    counted = meter.log.counts
+    counted = meter.log
     # What has a series of 0 from its first write on is seen to rise with its first conflict.
     entities = {entity for entity, _, _ in counted.writes} | {OTHER}
     conflicts = {(entity, reason): counted.refused[entity, reason] for entity in entities for reason in CONFLICTS}

@@ -9,7 +9,7 @@ import pytest
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 
-from catmem.audit.log_queries import read_audit
+from catmem.audit import read_audit
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import run, write_root
 from tests.end_to_end.test_serve import serving

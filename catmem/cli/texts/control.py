@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from catmem.audit.log_queries import Audit
+from catmem.audit import Audit
 from catmem.cli.output import columns, emit, say, show_written, shown_moment
 from catmem.envelopes.agents import Key
 from catmem.envelopes.tokens import Token

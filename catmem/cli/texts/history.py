@@ -29,7 +29,7 @@ from catmem.text import counted, first_line, printable, printable_json, text_dif
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from catmem.audit.rebuilding import Replay
+    from catmem.audit import Replay
     from catmem.merging.branches import Branch
     from catmem.merging.merging import JoinedAll, MergePlan
     from catmem.merging.reconciling import Difference

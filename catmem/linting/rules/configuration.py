@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from catmem.config.config import Selectors, is_pattern, split
 from catmem.config.json_schema import SchemaFault, faults_by, schema_fault, suggestion, validate
@@ -14,13 +14,10 @@ from catmem.config.yamlfile import KeyPath, key_text
 from catmem.errors import ConfigError
 from catmem.linting.linted import Context, LintedEntry, LintedFile, LintedYaml, first_line
 from catmem.linting.rule import Finding, rule
+from catmem.names import TARGETS
 from catmem.syntax.scan import Header
 
-if TYPE_CHECKING:
-    _CategorySchema: TypeAlias = Mapping[str, Any]
-
-
-_TARGETS = {"user_memory_categories": "user", "memory_categories": "memory"}
+_CategorySchema: TypeAlias = Mapping[str, Any]
 
 
 @rule("CM401", "invalid-configuration", severity="error", scope="config")
@@ -139,7 +136,7 @@ def _invalid(file: LintedYaml, schema: str) -> Iterator[Finding]:
 
 
 def _reading(profiles: Iterable[Profile], context: Context) -> list[Selectors]:
-    return [each.selectors(target, context.taxonomy) for each in profiles for target in _TARGETS.values()]
+    return [each.selectors(target, context.taxonomy) for each in profiles for target in TARGETS]
 
 
 # --- schemas of categories, and entries that break them --------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from catmem.audit.log_queries import read_audit
+from catmem.audit import read_audit
 from catmem.store.audit_log import AuditLine
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put

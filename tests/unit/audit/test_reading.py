@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from catmem.audit.log_queries import Filter, read_audit
+from catmem.audit import Filter, read_audit
 from catmem.errors import StoreError
 from catmem.store.audit_log import AuditLine
 from catmem.workspace.root import log_attempt

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from catmem.audit.rebuilding import Mismatch, replay
+from catmem.audit import Mismatch, replay
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError
 from catmem.store.contract import Change, Snapshot

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from catmem.audit.rebuilding import replay
+from catmem.audit import replay
 from catmem.errors import EditError
 from catmem.jsonable import jsonable
 from catmem.store.files.file_store import FileStore

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from catmem.audit.rebuilding import replay
+from catmem.audit import replay
 from catmem.errors import NoMatchError, ProposalError
 from catmem.jsonable import jsonable
 from catmem.workspace.copying import copy_root

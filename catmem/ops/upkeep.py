@@ -206,7 +206,7 @@ def fsck(
         return _repaired(call, entity, yes=repair)
     if ends:
         found = upkeep.anchors(call.root)
-        return Outcome(found, {"anchors": found.ends, "unreadable": found.unreadable}, problems=found.unreadable)
+        return Outcome(found, problems=found.unreadable)
     if check is not None:
         checked = upkeep.check_anchors(call.root, check)
         return Outcome(checked, status=DAMAGE if checked.faults else 0)

@@ -28,7 +28,7 @@ from catmem.envelopes.tokens import caller_of
 from catmem.errors import CatmemError, RequestError
 from catmem.server.guard import in_thread
 from catmem.server.requests import refuse_query
-from catmem.workspace.reports import Survey, survey
+from catmem.workspace.reports import EntityStatus, survey
 from catmem.workspace.workspace import Workspace
 
 LOG = logging.getLogger("catmem.server.metrics")
@@ -94,19 +94,20 @@ def _of_log(meter: Meter) -> Iterator[Metric]:
 _BY_REASON = ("entity", "reason")
 
 
-def _of_survey(survey: Survey | None) -> Iterator[Metric]:
-    yield GaugeMetricFamily("mem_survey_failed", "1 if the root cannot be surveyed.", value=int(survey is None))
-    if survey is None:
+def _of_survey(found: tuple[list[EntityStatus], list[str]] | None) -> Iterator[Metric]:
+    yield GaugeMetricFamily("mem_survey_failed", "1 if the root cannot be surveyed.", value=int(found is None))
+    if found is None:
         return
+    standings, unknown = found
     for name, what, field in _GAUGES:
         family = GaugeMetricFamily(name, what, labels=("entity",))
-        for standing in survey.standings:
+        for standing in standings:
             family.add_metric((standing.entity,), int(getattr(standing, field)))
         yield family
     unreadable = GaugeMetricFamily("mem_unreadable", "1 if the entity cannot be read.", labels=("entity",))
-    for standing in survey.standings:
+    for standing in standings:
         unreadable.add_metric((standing.entity,), 0)
-    for entity in survey.unreadable:
+    for entity in unknown:
         unreadable.add_metric((entity,), 1)
     yield unreadable
 
@@ -139,7 +140,7 @@ class Meter(Collector):
         """Nothing is read yet."""
         self.workspace = workspace
         self.log = LogCounts(workspace)
-        self.survey: Survey | None = None
+        self.survey: tuple[list[EntityStatus], list[str]] | None = None
         self.readable = False
         self.lost: Counter[str] = Counter()
         """By entity, the revisions that external changes took back since the first look."""
@@ -165,15 +166,15 @@ class Meter(Collector):
         self.survey = None
         try:
             found = survey(self.workspace)
-            self._count_lost(found)
+            self._count_lost([each.entity for each in found[0]])
         except CatmemError as error:
             LOG.warning("the root cannot be surveyed: %s", ascii(str(error)))
         else:
             self.survey = found
 
-    def _count_lost(self, survey: Survey) -> None:
+    def _count_lost(self, entities: list[str]) -> None:
         with self.workspace.anew() as now:
-            for entity in (each.entity for each in survey.standings):
+            for entity in entities:
                 lost, self._counted_to[entity] = lost_overwrites(now, entity, self._counted_to.get(entity))
                 self.lost[entity] += lost
 

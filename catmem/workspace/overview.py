@@ -18,11 +18,9 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from catmem import clock
 from catmem.config.access import all_problems
-from catmem.config.labels import LabelVocabulary, read_labels
 from catmem.config.profile import ORCHESTRATOR_TIER, Profile
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError
-from catmem.files import shown_path
 from catmem.linting.linted import LintedFile
 from catmem.linting.rules.structure import heading_slips
 from catmem.merging.branches import branches_of_all
@@ -42,7 +40,6 @@ from catmem.workspace.profile_memory import LostEntries, lost_entries
 from catmem.workspace.reports import Fleet, ProfileFiles, files_of, fleet_of
 from catmem.workspace.root import Root, collect_errors, load_each
 from catmem.workspace.seen_entry import rules_in
-from catmem.workspace.stores import backend_of
 from catmem.workspace.upkeep import path_from, unowned_homes
 
 T = TypeVar("T")
@@ -58,7 +55,6 @@ class FileFacts(NamedTuple):
     due: tuple[tuple[str, str], ...]
     is_marked: bool
     bad_tags: int
-    labelled: int  # entries without a category whose text names one
     headings: int  # which look like a section header and are text of an entry
 
 
@@ -274,9 +270,8 @@ def _looked_at(
     profile = files.profile
     documents, wrong = files.documents(workspace)
     held: dict[str, FileFacts] = {}
-    meanings = LabelVocabulary.from_config(workspace.config)
     for target, document in documents.items():
-        entity, loose = f"{profile.name}/{target}", document.by_category.get(UNCATEGORIZED, ())
+        entity = f"{profile.name}/{target}"
         try:
             due = due_facts(workspace, profile, entity, document, day)
         except CatmemError as error:
@@ -288,7 +283,6 @@ def _looked_at(
             tuple((fact.entry.id, fact.state) for fact in due),
             conflict_at(document.text) is not None,
             sum(problem.rule == "bad-tag" for problem in all_problems(document, workspace.config)),
-            sum(read_labels(each.body, each.tags, meanings).category is not None for each in loose),
             len([*heading_slips(LintedFile(entity, document=document), workspace.config.taxonomy)]),
         )
     is_whole = len(held) == len(TARGETS)
@@ -406,10 +400,6 @@ def _of_files(workspace: Root, overview: Overview) -> Iterator[_StatusText]:
     first, target = parts_of(next(iter(unsorted), ""))
     command = f"catmem sort -p {first}" + (f" -t {target}" if len(unsorted) == 1 else "")
     where = f" ({few(list(unsorted))})" if len(unsorted) > 1 else ""
-    labelled = next((each for each in unsorted if overview.files[each].labelled), None)
-    if labelled and backend_of(workspace.config).has_files:
-        where += ", some with labels such as [COMM]"
-        command = f"catmem migrate {quote(shown_path(workspace.store.place(labelled)))}"
     yield ("unsorted", sum(unsorted.values()), "entry|entries", f"without a category{where}", command)
 
 

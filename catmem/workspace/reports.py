@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, TypeVar
@@ -136,16 +136,8 @@ class EntityStatus(NamedTuple):
     waiting_for: float
 
 
-@dataclass(frozen=True, slots=True)
-class Survey:
-    """How a root stands; nothing is known of the entities that are ``unreadable``."""
-
-    standings: tuple[EntityStatus, ...]
-    unreadable: tuple[str, ...]
-
-
-def survey(workspace: Root, *, as_of: date | None = None) -> Survey:
-    """Look over all entities of a root, with configuration and profiles as they are now."""
+def survey(workspace: Root, *, as_of: date | None = None) -> tuple[list[EntityStatus], list[str]]:
+    """How each entity of a root stands, with configuration and profiles as they are now; and those that are unknown."""
     day = clock.day(as_of)
     standings: list[EntityStatus] = []
     unreadable: list[str] = []
@@ -157,7 +149,7 @@ def survey(workspace: Root, *, as_of: date | None = None) -> Survey:
                 standings.append(_standing(now, profiles, entity, day))
             except (CatmemError, OSError, KeyError):
                 unreadable.append(entity)
-    return Survey(tuple(standings), tuple(unreadable))
+    return standings, unreadable
 
 
 def _standing(workspace: Root, profiles: Mapping[str, Profile], entity: str, as_of: date) -> EntityStatus:
@@ -298,7 +290,8 @@ class Orphan(NamedTuple):
 class Fleet:
     """The profiles of a root by tier and name, the categories, and what each may do in each.
 
-    ``entries`` counts those in the files, by category and target.
+    ``entries`` counts those in the files, by category and target. ``asked`` are the profiles that a report is on,
+    ``problems`` what could not be looked at.
     """
 
     profiles: tuple[Profile, ...]
@@ -306,6 +299,8 @@ class Fleet:
     taxonomy: Taxonomy
     entries: Mapping[tuple[str, str], int]
     cells: Mapping[str, Mapping[str, CategoryAccess]] = field(repr=False)
+    asked: tuple[Profile, ...] = ()
+    problems: tuple[CatmemError, ...] = ()
 
     def is_declared(self, category: str) -> bool:
         """Whether the taxonomy declares the category."""
@@ -343,6 +338,26 @@ class Fleet:
         cells = self.cells[category]
         return tuple(profile for profile in self.profiles if cells[profile.name].reads(target))
 
+    def __json__(self) -> dict[str, Any]:
+        return {
+            "profiles": [{"profile": each.name, "tier": each.tier, "may_verify": each.verifies} for each in self.asked],
+            "matrix": [self._row(category) for category in self.categories],
+            "slips": self.slips(),
+            "orphans": [each._asdict() | {"readers": list(each.readers)} for each in self.orphans()],
+        }
+
+    def _row(self, category: str) -> dict[str, Any]:
+        cells = {each.name: self.cells[category][each.name] for each in self.asked}
+        return {
+            "category": category,
+            "declared": self.is_declared(category) or category == UNCATEGORIZED,
+            "entries": self.count(category),
+            "reads_user": [name for name, cell in cells.items() if cell.user],
+            "reads_memory": [name for name, cell in cells.items() if cell.memory],
+            "writes": [name for name, cell in cells.items() if cell.write],
+            "drops": [name for name, cell in cells.items() if cell.mark() == "d"],
+        }
+
 
 def fleet_of(profiles: Iterable[Profile], taxonomy: Taxonomy, entries: Mapping[tuple[str, str], int]) -> Fleet:
     """The fleet of these profiles, over every category that is declared, that a profile names, or that has entries."""
@@ -367,38 +382,6 @@ def access_of(profile: Profile, categories: Sequence[str], taxonomy: Taxonomy) -
     return {each: CategoryAccess(each in user, each in memory, rights.may_write(each)) for each in categories}
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
-    """Who reads and may write what in a root, of these ``profiles``; ``problems`` could not be looked at."""
-
-    fleet: Fleet
-    problems: tuple[CatmemError, ...]
-    profiles: tuple[Profile, ...]
-
-    def __json__(self) -> dict[str, Any]:
-        return {
-            "profiles": [
-                {"profile": each.name, "tier": each.tier, "may_verify": each.verifies} for each in self.profiles
-            ],
-            "matrix": [self._row(category) for category in self.fleet.categories],
-            "slips": self.fleet.slips(),
-            "orphans": [each._asdict() | {"readers": list(each.readers)} for each in self.fleet.orphans()],
-        }
-
-    def _row(self, category: str) -> dict[str, Any]:
-        fleet = self.fleet
-        cells = {each.name: fleet.cells[category][each.name] for each in self.profiles}
-        return {
-            "category": category,
-            "declared": fleet.is_declared(category) or category == UNCATEGORIZED,
-            "entries": fleet.count(category),
-            "reads_user": [name for name, cell in cells.items() if cell.user],
-            "reads_memory": [name for name, cell in cells.items() if cell.memory],
-            "writes": [name for name, cell in cells.items() if cell.write],
-            "drops": [name for name, cell in cells.items() if cell.mark() == "d"],
-        }
-
-
 class AccessExplanation(NamedTuple):
     """Why a profile may do something in a category. ``entries`` are those of its own files, by target."""
 
@@ -415,7 +398,7 @@ class AccessExplanation(NamedTuple):
         return "profile category declared entries answers=reasons problems"
 
 
-def read_access(workspace: Root, names: Sequence[str] = ()) -> Access:
+def read_access(workspace: Root, names: Sequence[str] = ()) -> Fleet:
     """Who reads and may write what, over all files of a root; of some profiles."""
     profiles, problems = load_each(workspace)
     # A copy that was seeded is the fact of its source, and two profiles may share a folder.
@@ -428,8 +411,8 @@ def read_access(workspace: Root, names: Sequence[str] = ()) -> Access:
     fleet = fleet_of(profiles, workspace.config.taxonomy, Counter(each for each, _ in held))
     for name in {*names} - {each.name for each in profiles}:
         workspace.profile(name)  # says why it is not there
-    shown = tuple(each for each in fleet.profiles if not names or each.name in names)
-    return Access(fleet, tuple(problems), shown)
+    asked = tuple(each for each in fleet.profiles if not names or each.name in names)
+    return replace(fleet, asked=asked, problems=tuple(problems))
 
 
 def explain(workspace: Root, name: str, category: str) -> AccessExplanation:
@@ -458,7 +441,7 @@ def unknown_category(workspace: Root, category: str) -> str | None:
     taxonomy = workspace.config.taxonomy
     known = taxonomy.declared()
     if taxonomy.category(category) not in known:
-        known = dict.fromkeys((*known, *read_access(workspace).fleet.categories), "")
+        known = dict.fromkeys((*known, *read_access(workspace).categories), "")
     if taxonomy.category(category) in known:
         return None
     if taxonomy.closed or not slugify(category):

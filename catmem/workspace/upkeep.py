@@ -103,17 +103,14 @@ def _recovery_copies(root: Path, files: Iterable[Path]) -> Iterator[Fault]:
 
 
 class Anchors(NamedTuple):
-    """The ends of journals, each with its folder: kept elsewhere, they reveal that a journal was rolled back.
+    """The ends of journals, and what is wrong with the profiles that hide where others are."""
 
-    ``unreadable`` is what is wrong with the profiles that hide where others are.
-    """
-
-    ends: list[dict[str, Any]]
+    anchors: list[dict[str, Any]]
     unreadable: tuple[CatmemError, ...]
 
 
 def anchors(workspace: Root) -> Anchors:
-    """The ends of all journals of the root. Folders are paths from the root."""
+    """The ends of all journals, by folders from the root: kept elsewhere, they reveal that one was rolled back."""
     store = lasting_store(workspace)
     ends = [{"folder": path_from(workspace.root, folder), **end} for folder, end in store.anchors()]
     # A store with a catalog knows its own journals; else profiles tell where they are.

@@ -357,7 +357,7 @@ class Plan:
         if not is_slip(category, near):
             return f"{category} is a new category. Did you mean {near}?"
         # An agent learns nothing of other files.
-        if category not in (named if policy.to_agent else read_access(policy.root).fleet.categories):
+        if category not in (named if policy.to_agent else read_access(policy.root).categories):
             raise undeclared(
                 category, f"Did you mean {near!r}? If not, declare it below taxonomy.categories in catmem.yaml."
             )

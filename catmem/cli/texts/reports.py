@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from catmem.ops.table import Call
     from catmem.prompt.sizes import Sizes, Use
     from catmem.workspace.overview import NextSteps
-    from catmem.workspace.reports import Access, AccessExplanation, AccessReason, Fleet, Measured, Orphan, Stats
+    from catmem.workspace.reports import AccessExplanation, AccessReason, Fleet, Measured, Orphan, Stats
     from catmem.workspace.workspace import Workspace
 
 _WIDTH = 80
@@ -43,13 +43,13 @@ def _adopted(value: ExternalChange, _: Call) -> None:
     say(f"what is there now is revision {value.revision} of {value.entity}")
 
 
-def _access(value: Access, call: Call) -> None:
-    if not value.profiles:
+def _access(value: Fleet, call: Call) -> None:
+    if not value.asked:
         say(f"There are no profiles in {printable(shown_path(call.root.config.profiles_dir))}.")
         return
-    emit(printable("".join(_matrix(value.fleet, [profile.name for profile in value.profiles]))))
+    emit(printable("".join(_matrix(value, [profile.name for profile in value.asked]))))
     if not call.values["profiles"]:
-        emit(printable("".join((*_summary(value.fleet), *_entities(call.root)))))
+        emit(printable("".join((*_summary(value), *_entities(call.root)))))
 
 
 # --- the matrix ----------------------------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ def _use(what: str, use: Use) -> str:
 TEXTS = {
     "NextSteps": _status,
     "ExternalChange": _adopted,
-    "Access": _access,
+    "Fleet": _access,
     "AccessExplanation": _why,
     "Stats": _stats,
 }

@@ -204,7 +204,7 @@ TEXTS = {
     "str": lambda value, _: emit_text(value),
     "FsckReport": _fsck,
     "doctor": _doctor,
-    "Anchors": lambda found, _: emit("".join(f"{printable_json(anchor)}\n" for anchor in found.ends)),
+    "Anchors": lambda found, _: emit("".join(f"{printable_json(anchor)}\n" for anchor in found.anchors)),
     "CheckedAnchors": lambda found, _: emit("".join(fault_lines(found.faults)) or "the histories hold every anchor\n"),
     "ChangePlan": _repair,
     "PurgeReport": _purged,

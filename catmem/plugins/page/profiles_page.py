@@ -50,6 +50,7 @@ _TEXT = 60_000
 
 
 SCREENS = {
+    "emptied": "/page/lint?rule=CM401",
     "marked": "/page/lint?rule=CM113",
     "tags": "/page/lint?rule=CM303",
     "withheld": "/page/lint",
@@ -169,18 +170,18 @@ def access(asked: PageRequest) -> Page:
     """The matrix of categories and profiles; the query may name a ``target``."""
     found = read_access(asked.workspace)
     target = asked.choice("target", FILE_NAMES)
-    names = [profile.name for profile in found.fleet.profiles]
+    names = [profile.name for profile in found.profiles]
     return Page(
         "access.html",
         {
-            "fleet": found.fleet,
+            "fleet": found,
             "names": names,
             "wide": len(names) > _MOST_COLUMNS,
-            "rows": [_row(found.fleet, category, names, target) for category in found.fleet.categories],
+            "rows": [_row(found, category, names, target) for category in found.categories],
             "marks": MARKS,
             "target": target,
             "targets": FILE_NAMES,
-            "orphans": found.fleet.orphans(),
+            "orphans": found.orphans(),
             "problems": found.problems,
         },
     )

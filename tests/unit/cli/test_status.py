@@ -99,11 +99,8 @@ def test_seeds_and_files_of_other_programs(place):
 def test_labels_are_taken_off_before_a_file_is_sorted(place):
     put(place / "catmem.yaml", "taxonomy: {categories: {talk: {}}}\n")
     put(place / "homes" / "boss" / "USER.md", "[Talk] One.\n§\n[verified_date: 2026-11-20] Two.\n")
-    said = status().stdout.splitlines()[0].split("  ")
-    assert (said[0], said[-1]) == (
-        "2 entries without a category, some with labels such as [COMM]",
-        "catmem migrate homes/boss/USER.md",
-    )
+    assert status().stdout.splitlines()[0].split("  ")[-1] == "catmem sort -p boss -t user"
+    assert "First run: catmem migrate homes/boss/USER.md" in run("sort", "-p", "boss", "-t", "user").stderr
     run("migrate", place / "homes" / "boss" / "USER.md", "--root", place)
     assert "1 entry without a category  " in status().stdout
     assert "catmem sort -p boss -t user\n" in status().stdout

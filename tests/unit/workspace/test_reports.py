@@ -55,10 +55,10 @@ def test_a_file_that_cannot_be_read_is_named_and_hides_no_other(place):
     access = read_access(opened(place))
     assert codes(access.problems) == ["not_utf8"]
     assert access.problems[0].path.endswith("USER.md")
-    assert (access.fleet.count("talk"), access.fleet.count("pay")) == (2, 1)
+    assert (access.count("talk"), access.count("pay")) == (2, 1)
     assert [measured.profile for measured in read_stats(opened(place), as_of=DAY).profiles] == ["neo"]
     put(place / "profiles" / "twin.yaml", "memory_dir: homes/neo\n")  # a folder that two share is counted once
-    assert read_access(opened(place)).fleet.count("talk") == 2
+    assert read_access(opened(place)).count("talk") == 2
 
 
 def test_reading_the_fleet_changes_no_file(place):
@@ -300,7 +300,7 @@ def workspace(tmp_path, request):
 
 
 def standing(workspace, entity="neo/user"):
-    (found,) = [each for each in survey(workspace, as_of=DAY).standings if each.entity == entity]
+    (found,) = [each for each in survey(workspace, as_of=DAY)[0] if each.entity == entity]
     return found
 
 
@@ -314,7 +314,7 @@ def test_a_declared_entity_stands_there_too_drifted_or_unreadable_if_another_pro
     file.write_text('{"a": 3}')
     assert standing(made, "project:alpha").drifted
     file.write_text("{")
-    assert survey(made).unreadable == ("project:alpha",)
+    assert survey(made)[1] == ["project:alpha"]
     made.store.close()
 
 
@@ -336,9 +336,7 @@ def test_what_was_changed_behind_the_history_is_drifted_until_a_write_takes_it_i
 @pytest.mark.parametrize("workspace", ["files", "sqlite:///memory.db"], indirect=True)
 def test_a_survey_writes_nothing(workspace):
     names = ("boss/user", "boss/memory", "neo/user", "neo/memory")
-    assert [(each.entity, each.head, each.entries) for each in survey(workspace).standings] == [
-        (name, 0, 0) for name in names
-    ]
+    assert [(each.entity, each.head, each.entries) for each in survey(workspace)[0]] == [(name, 0, 0) for name in names]
     workspace.add("neo", "one", category="work")
     before = contents(workspace.root)
     survey(workspace)
@@ -368,16 +366,14 @@ def test_what_cannot_be_read_is_told_and_hides_no_other(workspace, harm):
     workspace.add("neo", "one", category="work")
     workspace.add("boss", "one", category="work")
     harm(workspace)
-    found = survey(workspace)
-    assert "neo/user" in found.unreadable
+    assert "neo/user" in survey(workspace)[1]
     assert standing(workspace, "boss/user").head == 1
 
 
 def test_a_bad_profile_has_no_standing_and_hides_no_other(workspace):
     put(workspace.root / "profiles" / "bad.yaml", "tier: nine\n")
-    found = survey(workspace)
-    assert found.unreadable == ("bad/user", "bad/memory")
-    assert len(found.standings) == 4
+    standings, unreadable = survey(workspace)
+    assert (len(standings), unreadable) == (4, ["bad/user", "bad/memory"])
     put(workspace.root / "profiles" / "late.yaml", "writable_categories: [work]\n")  # it comes later
     workspace.add("late", "one", category="work")
     assert standing(workspace, "late/user").head == 1
@@ -386,13 +382,13 @@ def test_a_bad_profile_has_no_standing_and_hides_no_other(workspace):
 def test_a_database_that_is_none_is_unreadable(tmp_path):
     made = make_audited(tmp_path, "store: sqlite:///memory.db\n")
     (tmp_path / "memory.db").write_bytes(b"no database " * 1000)
-    found = survey(made)
-    assert (found.standings, len(found.unreadable)) == ((), 4)
+    standings, unreadable = survey(made)
+    assert (standings, len(unreadable)) == ([], 4)
 
 
 def test_a_profile_that_others_extend_and_that_has_no_files_is_no_trouble(tmp_path):
     put(tmp_path / "catmem.yaml", "version: 1\n")
     put(tmp_path / "profiles" / "base.yaml", "include_uncategorized: false\n")
     put(tmp_path / "profiles" / "neo.yaml", "extends: base\nuser_memory_categories: [talk]\n")
-    found = survey(Workspace.open(tmp_path, search=False))
-    assert ([each.entity for each in found.standings], found.unreadable) == (["neo/user", "neo/memory"], ())
+    standings, unreadable = survey(Workspace.open(tmp_path, search=False))
+    assert ([each.entity for each in standings], unreadable) == (["neo/user", "neo/memory"], [])

@@ -16,7 +16,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date
 from functools import partial
 from pathlib import Path
@@ -67,7 +67,6 @@ from catmem.workspace.root import Root, run_git
 from catmem.workspace.workspace import Workspace
 from catmem.writing.request import Operation
 
-SyncScope = Literal["user", "project", "local"]
 _COMMENT = re.compile(r"(?ms)^ {0,3}<!--.*?-->[ \t]*$\n?")
 _FENCED = re.compile(r"(?ms)^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$\n?|\Z)")
 _FRONT = re.compile(rf"\A{BOM}?---[ \t]*\n.*?^---[ \t]*$\n?", re.MULTILINE | re.DOTALL)
@@ -337,7 +336,9 @@ def refuse_place(workspace: Root, target: SyncTarget) -> None:
         said = f"leads to {real}, outside of {shown_path(base)}"
         hint = "Nothing was written. Remove the link, or name the folder itself."
         raise ConfigError(said, code="sync_outside", path=path, hint=hint)
-    if any(real.parent == workspace.config.home(name).resolve() for name in _profiles(workspace)):
+    if any(
+        real.parent == workspace.config.home(name).resolve() for name in profile_names(workspace.config.profiles_dir)
+    ):
         hint = "Name another folder: catmem would write its own text into its memory."
         raise ConfigError("is a memory file of this root", code="sync_outside", path=path, hint=hint)
     if not target.sync.said.get("shared") and _is_seen_by_git(real):
@@ -359,10 +360,6 @@ def refuse_place(workspace: Root, target: SyncTarget) -> None:
 
 _UNMASKED = {"AGENTS.md": ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"), "CLAUDE.md": ("AGENTS.md",)}
 """Where one of these is there, the file is masked already."""
-
-
-def _profiles(workspace: Root) -> list[str]:
-    return profile_names(workspace.config.profiles_dir)
 
 
 def _is_seen_by_git(path: Path) -> bool:
@@ -815,12 +812,7 @@ def write_records(root: Path, records: SyncRecords) -> None:
     """Put the records in the place of those that are there, if they are others."""
     files: dict[str, dict[str, Any]] = {}
     for (name, part), each in sorted(records.items()):
-        files.setdefault(name, {})[part] = {
-            "path": each.path,
-            "created": each.created,
-            "sha": each.sha,
-            "bullets": [list(bullet) for bullet in each.bullets],
-        }
+        files.setdefault(name, {})[part] = asdict(each)
     path = root / LOCK_NAME
     data = (json.dumps({"version": 1, "files": files}, ensure_ascii=False, indent=1) + "\n").encode()
     if not files and not os.path.lexists(path):

@@ -15,7 +15,6 @@ from catmem.merging.branches import (
     branch_of,
     branches_of_all,
     in_words,
-    open_branches,
 )
 from catmem.merging.merging import MergeRequest, plan_merge
 from catmem.model.merge import Conflict, Reason
@@ -170,20 +169,18 @@ def all_branches(asked: PageRequest) -> Page:
 def one_branch(asked: PageRequest, said: Mapping[str, str] | None = None, refusal: FormRefusal | None = None) -> Page:
     """A branch beside the head: each conflict with what both come from, and what a merge writes."""
     workspace, entity, branch, given = asked.workspace, asked.named, asked.path["branch"], said or {}
-    found, possible = branch_of(workspace, entity, branch), True
+    found, blocked = branch_of(workspace, entity, branch), None
     try:
         plan = plan_merge(workspace, MergeRequest(entity, [branch]))
-    except DriftError as error:
-        return _unread(asked, error, refusal)
-    except EditError as error:
-        if error.code != "not_possible":
+    except (DriftError, EditError) as error:
+        if not isinstance(error, DriftError) and error.code != "not_possible":
             raise
-        possible, plan = False, plan_merge(workspace, MergeRequest(entity, [branch], drop=True))
+        blocked, plan = error, plan_merge(workspace, MergeRequest(entity, [branch], drop=True))
     disagreements = [each for each in plan.conflicts[:MOST] if isinstance(each.conflict, Conflict)]
     decisions = [_decision(each, given) for each in disagreements]
     undecided = sum(each["is_open"] for each in decisions)
     is_open = bool(plan.merged)
-    is_ready = is_open and possible and not undecided
+    is_ready = is_open and blocked is None and not undecided
     return Page(
         "branch.html",
         {
@@ -192,7 +189,7 @@ def one_branch(asked: PageRequest, said: Mapping[str, str] | None = None, refusa
             "is_open": is_open,
             "head": plan.revision,
             "base": plan.revision or plan.seen,
-            "possible": possible,
+            "blocked": blocked,
             "decisions": decisions,
             "undecided": undecided,
             "too_many": len(plan.conflicts) > MOST,
@@ -202,24 +199,6 @@ def one_branch(asked: PageRequest, said: Mapping[str, str] | None = None, refusa
             "said": said is not None,
             "left": _left_over(given, decisions),
             "watched": [(entity, plan.seen)],
-        },
-    )
-
-
-def _unread(asked: PageRequest, error: DriftError, refusal: FormRefusal | None) -> Page:
-    """The page of a branch that cannot be brought together with the head: one of them holds what no tool wrote."""
-    workspace, entity, branch = asked.workspace, asked.named, asked.path["branch"]
-    is_open = any(each.revision == branch for each in open_branches(workspace, entity))
-    now = workspace.store.read(entity)
-    return Page(
-        "branch_unread.html",
-        {
-            **of_entity(entity),
-            "branch": branch,
-            "base": (now.revision or now.digest) if is_open else None,
-            "error": error,
-            "refusal": refusal,
-            "watched": [(entity, now.digest)],
         },
     )
 

@@ -254,11 +254,6 @@ def is_own(given: str, visit: Visit, caller: Token) -> bool:
     return not visit.is_new and hmac.compare_digest(given.encode(), token_of(visit, caller).encode())
 
 
-def operation_of(given: str, address: str) -> str:
-    """The ``op_id`` of what was sent: buttons of one form that lead to several addresses are several writes."""
-    return _digest(given, address)
-
-
 def _digest(*parts: str) -> str:
     return hmac.digest(_KEY, json.dumps(parts).encode(), "sha256").hex()[:40]
 
@@ -650,7 +645,8 @@ def _sent(asked: PageRequest, fields: Mapping[str, str]) -> SentForm:
         fields=fields,
         entity=f"{path['name']}/{path['target']}" if {"name", "target"} <= path.keys() else fields.get("entity"),
         expected=fields.get("expected"),
-        op_id=operation_of(fields["op_id"], asked.address) if "op_id" in fields else None,
+        # Buttons of one form that lead to several addresses are several writes.
+        op_id=_digest(fields["op_id"], asked.address) if "op_id" in fields else None,
         back=own_address(fields.get("back", "")),
     )
 

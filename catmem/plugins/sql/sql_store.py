@@ -10,7 +10,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -667,14 +667,12 @@ def _new_file(config: Config) -> Iterator[str]:
             Path(f"{_sqlite_file(config)}{end}").unlink(missing_ok=True)
 
 
-def _new_schema(config: Config) -> AbstractContextManager[str]:
-    return new_schema(config.store)
-
-
 SQLITE = Backend(
     lambda opening: _open_database(opening, _sqlite_url(opening.config)),
     file=_sqlite_file,
     below=_others_below,
     scratch=_new_file,
 )
-POSTGRESQL = Backend(lambda opening: _open_database(opening, opening.config.store), scratch=_new_schema)
+POSTGRESQL = Backend(
+    lambda opening: _open_database(opening, opening.config.store), scratch=lambda config: new_schema(config.store)
+)

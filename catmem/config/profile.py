@@ -28,7 +28,7 @@ from catmem.config.config import (
     split,
 )
 from catmem.config.json_schema import check_file, shown, suggestion
-from catmem.config.yamlfile import YAML_LIMIT, KeyPath, YamlFile, key_text, parse_yaml
+from catmem.config.yamlfile import YAML_LIMIT, YamlFile, key_text, parse_yaml
 from catmem.errors import ConfigError, ErrorPlace, UnknownNameError, UnreadableError, wrong_type
 from catmem.files import read_bounded
 from catmem.names import TARGETS, is_name
@@ -43,14 +43,6 @@ YAML_SUFFIXES = (".yaml", ".yml")
 _MAX_CHAIN = 8
 _NOT_CANONICAL = frozenset(("path", "extends", "declared", "files"))
 _NOT_INHERITED = frozenset(("name", "title", "extends", "memory_dir", "allow_outside"))
-
-
-class SettingPlace(NamedTuple):
-    """Where a setting stands; ``line`` and ``column`` count from 1."""
-
-    path: str
-    line: int
-    column: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,15 +110,6 @@ class Profile:
         if taxonomy is None:
             return Selectors(patterns, self.declared)
         return taxonomy.selectors(patterns)
-
-    def place(self, key: KeyPath) -> SettingPlace | None:
-        """Where a setting stands: in the profile's own file, or in that of a parent which it has it from."""
-        for file in self.files if key[0] not in _NOT_INHERITED else self.files[:1]:
-            if key in file.positions:
-                return SettingPlace(str(file.path), *file.positions[key])
-            if key[0] in SELECTOR_KEYS and key[:1] in file.positions:
-                return None  # this list stands in the place of the parent's
-        return None
 
     @property
     def sees_uncategorized(self) -> bool:
@@ -312,11 +295,14 @@ def _memory_dir(profile: Profile, config: Config) -> Path:
 
 
 def where_set(profile: Profile, *key: str | int) -> ErrorPlace:
-    """Where a setting of the profile stands, for an error; its own file for one that it does not have."""
-    place = profile.place(key)
-    if place is None:
-        return {"path": profile.path, "key": key_text(key)}
-    return {"path": place.path, "line": place.line, "column": place.column, "key": key_text(key)}
+    """Where a setting stands, for an error: in the profile's own file, or in that of a parent which it has it from."""
+    for file in profile.files if key[0] not in _NOT_INHERITED else profile.files[:1]:
+        if key in file.positions:
+            line, column = file.positions[key]
+            return {"path": str(file.path), "line": line, "column": column, "key": key_text(key)}
+        if key[0] in SELECTOR_KEYS and key[:1] in file.positions:
+            break  # this list stands in the place of the parent's
+    return {"path": profile.path, "key": key_text(key)}
 
 
 def is_inside(path: str, folder: str) -> bool:

@@ -17,7 +17,7 @@ from catmem import clock
 from catmem.config.access import Rights, known_categories, meant_category, visible_categories
 from catmem.config.config import Selectors, Taxonomy
 from catmem.config.json_schema import nearest, shown, suggestion
-from catmem.config.profile import ORCHESTRATOR_TIER, SELECTOR_KEYS, Profile, SettingPlace
+from catmem.config.profile import ORCHESTRATOR_TIER, SELECTOR_KEYS, Profile, where_set
 from catmem.config.yamlfile import KeyPath, key_text
 from catmem.errors import CatmemError, NotUtf8Error, UnknownNameError, errors_at
 from catmem.jsonable import jsonable
@@ -223,32 +223,27 @@ def read_stats(workspace: Root, *, source: str | None = None, as_of: date | None
 
     day = clock.day(as_of)
     profiles, problems = load_each(workspace)
+    profiles.sort(key=lambda each: (each.tier, each.name))
     given = None if source is None else workspace.profile(source)
-    sources = {} if given else {each.name: each for each in profiles}
-    read: dict[str, tuple[WholeSizes, tuple[str, ...]] | None] = {}
-
-    def whole_of(owner: Profile) -> tuple[WholeSizes, tuple[str, ...]] | None:
-        """The sizes of a profile's files and which are missing; ``None`` if one cannot be read."""
-        if owner.name not in read:
-            files = files_of(workspace, owner)
-            documents, wrong = files.documents(workspace)
-            if wrong and given:
-                raise wrong[0]
-            problems.extend(wrong)
-            missing, config = missing_of(files.texts, files.paths), workspace.config
-            read[owner.name] = None if wrong else (WholeSizes(owner, documents, config, day), missing)
-        return read[owner.name]
-
+    read: dict[str, tuple[WholeSizes, tuple[str, ...]]] = {}
+    for owner in [given] if given else profiles:
+        files = files_of(workspace, owner)
+        documents, wrong = files.documents(workspace)
+        if wrong and given:
+            raise wrong[0]
+        problems += wrong
+        if not wrong:
+            whole = WholeSizes(owner, documents, workspace.config, day)
+            read[owner.name] = whole, missing_of(files.texts, files.paths)
     measured: list[Measured] = []
-    for profile in sorted(profiles, key=lambda each: (each.tier, each.name)):
+    for profile in profiles:
         owner = given or profile
-        if (found := whole_of(owner)) is None:
+        if owner.name not in read:
             continue
-        whole, missing = found
-        above = sources.get(profile.seed_from or "") if whole.entries else None
-        both = (found, whole_of(above) if above else None)
-        beside = max((each[0] for each in both if each), key=lambda each: each.flat.characters)
+        whole, missing = read[owner.name]
+        above, _ = read.get(profile.seed_from or "", (whole, ())) if whole.entries and not given else (whole, ())
         said = profile.name, profile.tier, profile.prompt.style, owner.name, profile.seed_from, missing
+        beside = max(whole, above, key=lambda each: each.flat.characters)
         measured.append(Measured(*said, measure(whole, profile, beside)))
     return Stats(day, source, tuple(measured), tuple(problems))
 
@@ -465,16 +460,13 @@ class AccessReason(NamedTuple):
     """One answer and what decides it."""
 
     asked: AskedRight
-    answer: Literal["yes", "no"]
+    answer: str  # yes or no
     because: str
-    selector: str | None = None
-    key: str | None = None
-    place: SettingPlace | None = None
-    inherited_from: str | None = None
-
-    @property
-    def __json__(self) -> str:
-        return "asked answer because selector key inherited_from path=place.path line=place.line"
+    selector: str | None
+    key: str | None
+    inherited_from: str | None
+    path: str | None
+    line: int | None
 
 
 def reasons(profile: Profile, category: str, taxonomy: Taxonomy) -> tuple[AccessReason, ...]:
@@ -529,8 +521,9 @@ def _selected(profile: Profile, category: str, taxonomy: Taxonomy, asked: AskedR
 def _reason(profile: Profile, asked: AskedRight, because: str, at: KeyPath, *, answer: bool) -> AccessReason:
     """The reason that stands ``at`` a key of the profile, or of one that it extends."""
     selector = getattr(profile, str(at[0]))[at[1]] if len(at) > 1 else None
-    place = profile.place(at)
-    inherited = place is not None and profile.path is not None and place.path != str(profile.path)
-    parent = Path(place.path).stem if place is not None and inherited else None
+    place = where_set(profile, *at)
+    line, path = place.get("line"), str(place["path"])
+    parent = Path(path).stem if line and profile.path is not None and path != str(profile.path) else None
     because = because.format(selector) if selector is not None else because
-    return AccessReason(asked, "yes" if answer else "no", because, selector, key_text(at), place, parent)
+    says, key = "yes" if answer else "no", key_text(at)
+    return AccessReason(asked, says, because, selector, key, parent, path if line else None, line)

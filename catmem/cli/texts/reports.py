@@ -132,9 +132,9 @@ def _answers(why: AccessExplanation) -> Iterator[str]:
     for reason in why.reasons:
         yield f"{questions[reason.asked]}: {_answer(why, reason)}\n"
         yield f"  {reason.because}\n"
-        if reason.place is not None:
+        if reason.path is not None:
             parent = f", which {why.profile} extends" if reason.inherited_from else ""
-            yield f"  {shown_path(reason.place.path)}:{reason.place.line}{parent}\n"
+            yield f"  {shown_path(reason.path)}:{reason.line}{parent}\n"
 
 
 def _answer(why: AccessExplanation, reason: AccessReason) -> str:

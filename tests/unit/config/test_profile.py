@@ -9,12 +9,12 @@ from catmem.config import profile as profile_module
 from catmem.config.config import Config, load_config
 from catmem.config.profile import (
     Profile,
-    SettingPlace,
     check_profile,
     find_profile,
     load_profile,
     memory_dir,
     profile_names,
+    where_set,
 )
 from catmem.digest import canonical_json
 from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError
@@ -111,13 +111,15 @@ def test_places_name_the_file_that_says_it(write):
             "base.yaml": "user_memory_categories: [a, b]\nmemory_categories:\n  - m\nprompt: {style: xml}\n",
         }
     )
-    place = load_profile(root / "neo.yaml").place
-    own, parent = str(root / "neo.yaml"), str(root / "base.yaml")
-    assert place(("user_memory_categories", 0)) == SettingPlace(own, 3, 5)
-    assert place(("user_memory_categories", 1)) is None
-    assert place(("memory_categories", 0)) == SettingPlace(parent, 3, 5)
-    assert place(("prompt", "style")) == SettingPlace(parent, 4, 10)
-    assert place(("prompt", "order")) == SettingPlace(own, 5, 3)
+    neo, own, parent = load_profile(root / "neo.yaml"), root / "neo.yaml", str(root / "base.yaml")
+    asked = {
+        ("user_memory_categories", 0): {"path": str(own), "line": 3, "column": 5, "key": "user_memory_categories[0]"},
+        ("user_memory_categories", 1): {"path": own, "key": "user_memory_categories[1]"},
+        ("memory_categories", 0): {"path": parent, "line": 3, "column": 5, "key": "memory_categories[0]"},
+        ("prompt", "style"): {"path": parent, "line": 4, "column": 10, "key": "prompt.style"},
+        ("prompt", "order"): {"path": str(own), "line": 5, "column": 3, "key": "prompt.order"},
+    }
+    assert {key: where_set(neo, *key) for key in asked} == asked
 
 
 # --- finding ---

@@ -277,12 +277,12 @@ def test_why_it_reads_writes_or_verifies(ask, asked, text, category, said):
 def test_the_place_is_that_of_the_deciding_selector(ask):
     reason = ask("memory", "finance-payroll", "tier: 2\nmemory_categories:\n- finance-*\n- '!finance-payroll'\n")
     assert (reason.selector, reason.key) == ("!finance-payroll", "memory_categories[1]")
-    assert (reason.place.path.rpartition("/")[2], reason.place.line, reason.inherited_from) == ("neo.yaml", 4, None)
+    assert (reason.path.rpartition("/")[2], reason.line, reason.inherited_from) == ("neo.yaml", 4, None)
 
 
 def test_the_parent_that_a_setting_comes_from_is_named(ask):
     reason = ask("memory", "talk", "extends: base\n", base="# a comment\nmemory_categories: [talk]\n")
-    assert (reason.place.path.rpartition("/")[2], reason.place.line, reason.inherited_from) == ("base.yaml", 2, "base")
+    assert (reason.path.rpartition("/")[2], reason.line, reason.inherited_from) == ("base.yaml", 2, "base")
 
 
 def test_in_an_open_taxonomy_a_pattern_selects_what_nobody_declared(ask):

@@ -41,37 +41,10 @@ _NOT_LABELS = frozenset(("TODO", "FIXME", "TBD", "BLOCKED", "NOTE", "WARNING", "
 """Words in brackets that name no category."""
 
 
-@dataclass(frozen=True, slots=True)
-class LabelVocabulary:
-    """What labels may mean in one root: categories, the names of tags, and the slugs of domains."""
-
-    taxonomy: Taxonomy
-    tags: frozenset[str]
-    domains: frozenset[str]
-    tag_schemas: Mapping[str, Mapping[str, object]] = field(repr=False)
-
-    @classmethod
-    def from_config(cls, config: Config) -> LabelVocabulary:
-        """What ``catmem.yaml`` declares."""
-        taxonomy = config.taxonomy
-        domains = {category.domain for category in taxonomy.categories.values() if category.domain}
-        return cls(
-            taxonomy,
-            frozenset({PROJECT, *known_tags(config.tag_schemas)}),
-            frozenset(domains | set(config.domains)),
-            config.tag_schemas,
-        )
-
-    def category(self, name: str) -> str | None:
-        """The category that a label names."""
-        category = self.taxonomy.named(name)
-        return None if category == UNCATEGORIZED else category
-
-    def tag(self, key: str, value: TagValue) -> tuple[str, TagValue]:
-        """The tag that ``[key:value]`` stands for: a project that has the name of a domain is that domain."""
-        if key == PROJECT and isinstance(value, str) and slugify(value) in self.domains:
-            return "domain", slugify(value)
-        return key, value
+def _category_of(name: str, config: Config) -> str | None:
+    """The category that a label names."""
+    category = config.taxonomy.named(name)
+    return None if category == UNCATEGORIZED else category
 
 
 @dataclass(slots=True)
@@ -104,15 +77,15 @@ class _LabelParts(NamedTuple):
     why: str = ""
 
 
-def read_labels(body: str, tags: Mapping[str, TagValue], meanings: LabelVocabulary) -> Labels:
+def read_labels(body: str, tags: Mapping[str, TagValue], config: Config) -> Labels:
     """The labels in front of an entry's body; one that cannot be understood ends the reading, and stays."""
     marker = match.group() if (match := _MARKER.match(body)) else ""
     whole = text = body[len(marker) :]
     labels = Labels(body)
-    while mark := _mark_at(text, meanings, is_first=not labels.gone):
+    while mark := _mark_at(text, config, is_first=not labels.gone):
         if len(labels.why) == _MOST:
             return Labels(body, stays=f"it begins with more than {_MOST} labels")
-        said = _understood(mark, text, {**tags, **labels.tags}, meanings)
+        said = _understood(mark, text, {**tags, **labels.tags}, config)
         behind = text[mark.end :].lstrip()
         if said.category is None and said.tags is None:
             looks_like_one = mark.brackets and _LIKE_A_CATEGORY.fullmatch(mark.name) and mark.name not in _NOT_LABELS
@@ -124,15 +97,15 @@ def read_labels(body: str, tags: Mapping[str, TagValue], meanings: LabelVocabula
             return _between(body, labels, said.category)
         removable = _may_leave(text[mark.end :], marker)
         if said.category is not None:
-            other = _on_further_lines(behind, meanings)
+            other = _on_further_lines(behind, config)
             if other - {said.category}:
                 return _between(body, labels, *sorted(other | {said.category}))
             labels.category = said.category
             if other or not removable:
-                labels.why.append(f"{_meaning(mark, said.category, meanings)}; it stays in the text, {_reason(other)}")
+                labels.why.append(f"{_meaning(mark, said.category, config)}; it stays in the text, {_reason(other)}")
                 break
-            labels.why.append(_meaning(mark, said.category, meanings))
-        elif not removable or (not marker and _is_labelled_list(behind, meanings)):
+            labels.why.append(_meaning(mark, said.category, config))
+        elif not removable or (not marker and _is_labelled_list(behind, config)):
             labels.stays = f"{mark.shown} stays, {_reason(set())}"
             break
         else:
@@ -149,12 +122,12 @@ def _between(body: str, labels: Labels, *categories: str) -> Labels:
     return Labels(body, stays=f"it has labels of {' and '.join(named)}; part it first, with a § line between")
 
 
-def _mark_at(text: str, meanings: LabelVocabulary, *, is_first: bool) -> _Mark | None:
+def _mark_at(text: str, config: Config, *, is_first: bool) -> _Mark | None:
     if not text.startswith("["):
         found = _WORDS.match(text)
         return _Mark(found.group(), found[1] or found[2], found.end(), brackets=False) if found else None
     found = _BRACKETS.match(text)
-    names_category = found is not None and meanings.category(found[1]) is not None
+    names_category = found is not None and _category_of(found[1], config) is not None
     # Behind a label, what would be tags in front of the entry is meant to be; in front of it, it is escaped.
     size = 0 if is_first or names_category else tag_blocks.block_size(text)
     if 0 < size <= MAX_TAG_CHARS:
@@ -162,8 +135,8 @@ def _mark_at(text: str, meanings: LabelVocabulary, *, is_first: bool) -> _Mark |
     return _Mark(found.group(), found[1], found.end(), brackets=True) if found else None
 
 
-def _understood(mark: _Mark, text: str, has: Mapping[str, TagValue], meanings: LabelVocabulary) -> _LabelParts:
-    category = meanings.category(mark.name)
+def _understood(mark: _Mark, text: str, has: Mapping[str, TagValue], config: Config) -> _LabelParts:
+    category = _category_of(mark.name, config)
     if category is not None:
         return _LabelParts(category)
     if not mark.brackets:
@@ -175,34 +148,37 @@ def _understood(mark: _Mark, text: str, has: Mapping[str, TagValue], meanings: L
         read = tag_blocks.read(text)[0]
         pairs = [(key, value if isinstance(value, str) else list(value)) for key, value in read]
     else:
-        near = nearest(slugify(mark.name), meanings.taxonomy.declared().keys() - {UNCATEGORIZED})
+        near = nearest(slugify(mark.name), config.taxonomy.declared().keys() - {UNCATEGORIZED})
         return _LabelParts(why=f"{mark.shown} names no declared category{f'; did you mean {near}?' if near else ''}")
-    return _as_tags(mark, pairs, has, meanings)
+    return _as_tags(mark, pairs, has, config)
 
 
 def _as_tags(
-    mark: _Mark, pairs: list[tuple[str, TagValue]], has: Mapping[str, TagValue], meanings: LabelVocabulary
+    mark: _Mark, pairs: list[tuple[str, TagValue]], has: Mapping[str, TagValue], config: Config
 ) -> _LabelParts:
     tags: dict[str, TagValue] = {}
     for named, value in pairs:
-        key, given = meanings.tag(named, value)
-        if key not in meanings.tags:
+        key, given = named, value
+        domains = {*config.domains, *(each.domain for each in config.taxonomy.categories.values())}
+        if key == PROJECT and isinstance(value, str) and slugify(value) in domains:
+            key, given = "domain", slugify(value)  # a project that has the name of a domain is that domain
+        if key not in {PROJECT, *known_tags(config.tag_schemas)}:
             return _LabelParts(why=f"{mark.shown} names no declared tag")
         there = tags.get(key, has.get(key))
         if there is None:
             tags[key] = given
         elif given != there and given not in (there if isinstance(there, list) else ()):
             return _LabelParts(why=f"{mark.shown} says other than the tag {key} that the entry has")
-    faults = tag_faults(tags, meanings.tag_schemas)
+    faults = tag_faults(tags, config.tag_schemas)
     if faults:
         key, message = faults[0]
         return _LabelParts(why=f"{mark.shown} is no tag: {key} {message}")
     return _LabelParts(tags=tags)
 
 
-def _meaning(mark: _Mark, category: str, meanings: LabelVocabulary) -> str:
+def _meaning(mark: _Mark, category: str, config: Config) -> str:
     slug = slugify(mark.name)
-    kind = "an alias" if slug in meanings.taxonomy.aliases else "the slug" if mark.name == category else "the title"
+    kind = "an alias" if slug in config.taxonomy.aliases else "the slug" if mark.name == category else "the title"
     return f"{mark.shown} is {kind} of {category}"
 
 
@@ -212,7 +188,7 @@ def _may_leave(behind: str, marker: str) -> bool:
     return "\n" not in gap or (gap.endswith("\n") and not marker)
 
 
-def _is_labelled_list(text: str, meanings: LabelVocabulary) -> bool:
+def _is_labelled_list(text: str, config: Config) -> bool:
     """Whether a list begins here whose first line has a label: that of the line, and not of the entry."""
     marker = _MARKER.match(text)
     if marker is None:
@@ -220,10 +196,10 @@ def _is_labelled_list(text: str, meanings: LabelVocabulary) -> bool:
     if _BRACKETS.match(text, marker.end()):
         return True
     words = _WORDS.match(text, marker.end())
-    return words is not None and meanings.category(words[1] or words[2]) is not None
+    return words is not None and _category_of(words[1] or words[2], config) is not None
 
 
-def _on_further_lines(text: str, meanings: LabelVocabulary) -> set[str]:
+def _on_further_lines(text: str, config: Config) -> set[str]:
     """The categories that labels at the beginning of later lines name."""
     found: set[str] = set()
     for line in text.split("\n")[1:]:
@@ -231,7 +207,7 @@ def _on_further_lines(text: str, meanings: LabelVocabulary) -> set[str]:
         marker = _MARKER.match(stripped)
         start = marker.end() if marker else 0
         mark = _BRACKETS.match(stripped, start) or _WORDS.match(stripped, start)
-        category = meanings.category(next(filter(None, mark.groups()))) if mark else None
+        category = _category_of(next(filter(None, mark.groups())), config) if mark else None
         if category is not None:
             found.add(category)
     return found
@@ -345,12 +321,11 @@ def propose(migrations: Iterable[Migration], taxonomy: Taxonomy, named: Iterable
 
 def plan_migration(document: Document, config: Config, *, shared: bool = False) -> Migration:
     """What the labels of a document make of it by the root's taxonomy; ``shared`` as in ``tidied``."""
-    meanings = LabelVocabulary.from_config(config)
     # With the first section a leading level-1 heading becomes the title: what stands below it is the first entry.
     read = titled(document)
-    planned = _planned(read, meanings)
+    planned = _planned(read, config)
     if not any(each.action == "moved" for each in planned):
-        read, planned = document, _planned(document, meanings)
+        read, planned = document, _planned(document, config)
     if all(each.action == "stayed" for each in planned):
         return Migration(document.text, document.text, planned, None)
     titles = {slug: category.title for slug, category in config.taxonomy.categories.items()}
@@ -359,13 +334,13 @@ def plan_migration(document: Document, config: Config, *, shared: bool = False) 
     return Migration(document.text, text, planned, read.title if document.title is None else None)
 
 
-def _planned(document: Document, meanings: LabelVocabulary) -> tuple[PlannedEntry, ...]:
-    return tuple(_plan(document, entry, meanings) for entry in document.entries if entry.category == UNCATEGORIZED)
+def _planned(document: Document, config: Config) -> tuple[PlannedEntry, ...]:
+    return tuple(_plan(document, entry, config) for entry in document.entries if entry.category == UNCATEGORIZED)
 
 
-def _plan(document: Document, entry: Entry, meanings: LabelVocabulary) -> PlannedEntry:
+def _plan(document: Document, entry: Entry, config: Config) -> PlannedEntry:
     body, tags = entry.body, entry.tags
-    labels = read_labels(body, tags, meanings)
+    labels = read_labels(body, tags, config)
     if not _can_be_stored(entry, labels, tags):
         labels = Labels(body, stays="its tags cannot be written with those of its labels")
     return PlannedEntry(

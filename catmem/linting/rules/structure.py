@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from catmem.config.access import meant_category, undeclared_sections, visible_categories
 from catmem.config.config import Taxonomy
-from catmem.config.labels import LabelVocabulary, read_labels
+from catmem.config.labels import read_labels
 from catmem.errors import NotUtf8Error
 from catmem.linting.linted import Context, LintedEntry, LintedFile, closed_places, entry_at, first_line, lines_with
 from catmem.linting.rule import Finding, Fix, Related, rule
@@ -95,9 +95,8 @@ def unreadable(file: LintedFile, _: Context) -> Iterator[Finding]:
 @rule("CM108", "in-band-label")
 def in_band_label(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find labels in the text of an entry that belong into a section header or a tag."""
-    meanings = LabelVocabulary.from_config(context.config)
     for entry in file.entries:
-        labels = read_labels(entry.body, entry.tags, meanings)
+        labels = read_labels(entry.body, entry.tags, context.config)
         if labels.category == entry.category and not labels.gone.startswith("["):
             continue  # the name of its section and a colon read well
         if labels.why:

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from catmem.config.config import Config
 from catmem.config.json_schema import nearest
-from catmem.config.labels import LabelVocabulary, read_labels
+from catmem.config.labels import read_labels
 from catmem.errors import ConfigError
 from catmem.model.document import Document, Entry
 from catmem.names import DROP, SECRET, SPLIT, STAYS, UNCATEGORIZED, slugify
@@ -267,7 +267,7 @@ class Proposer:
     ) -> None:
         """``categories`` may be proposed, ``seldom`` are those that the file seldom has, ``known`` what teaches."""
         self._document = document
-        self._meanings = LabelVocabulary.from_config(config)
+        self._config = config
         self._entries = [entry for entry in document.entries if entry.category == UNCATEGORIZED]
         declared = config.taxonomy.categories
         self._guesser = Guesser(
@@ -294,7 +294,7 @@ class Proposer:
             body, place = entry.body, self._document.line(entry.start)
             choice, likely, guess = self._categories(body, entry)
             marks = [SEVERAL] if len(self._subjects(body)) > 1 else []
-            labels = read_labels(body, entry.tags, self._meanings)
+            labels = read_labels(body, entry.tags, self._config)
             if labels.category or labels.unknown:
                 marks.append(LABELLED)
             rules = sorted({threat.rule for threat in found})
@@ -324,7 +324,7 @@ class Proposer:
 
     def _categories(self, body: str, entry: Entry) -> tuple[str, tuple[str, ...], Guess]:
         """The best guess, or that it stays; the nearest categories; and how sure the guess is."""
-        label = read_labels(body, entry.tags, self._meanings).category
+        label = read_labels(body, entry.tags, self._config).category
         guess = self._guesser.guess(body)
         names = tuple(dict.fromkeys((*([label] if label else ()), *guess.categories)))[:_OTHERS]
         return next(iter(names), STAYS), names, guess._replace(sure=label is not None or guess.sure)

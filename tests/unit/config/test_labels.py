@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from catmem.config.config import Category, Config, Taxonomy
-from catmem.config.labels import LabelVocabulary, plan_migration, read_labels
+from catmem.config.labels import plan_migration, read_labels
 from catmem.jsonable import jsonable
 from catmem.model.document import parse
 from tests.together import together
@@ -21,12 +21,11 @@ CONFIG = Config(
     tag_schemas={"owner": {"type": "string"}},
     domains={"design": 30},
 )
-MEANINGS = LabelVocabulary.from_config(CONFIG)
 COMM, FIN = "communication-style", "finance-rules"
 
 
 def labels(body, tags=None):
-    return read_labels(body, tags or {}, MEANINGS)
+    return read_labels(body, tags or {}, CONFIG)
 
 
 @together(

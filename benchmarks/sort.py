@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks.measure import Result
 from catmem.names import FILE_NAMES
-from catmem.plugins.sorting.sort_files import plan_sort
+from catmem.plugins.sorting.operations import plan_sort
 from catmem.workspace.init import kits, make_root
 from catmem.workspace.workspace import Workspace
 

@@ -14,8 +14,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from catmem.plugins.hermes.operations import PLUGIN as HERMES_MODULE
 from catmem.plugins.hermes.provider import TOOL_NAME
-from catmem.plugins.hermes.setup import PLUGIN as HERMES_MODULE
 
 ROOT = Path(__file__).resolve().parent.parent
 PLUGIN = "packages/plugin"

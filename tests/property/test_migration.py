@@ -13,7 +13,7 @@ from catmem.model.document import parse
 from catmem.model.layout import formatted
 from catmem.model.splice import titled
 from catmem.names import DROP, SECRET, SPLIT, STAYS, UNCATEGORIZED
-from catmem.plugins.sorting.sort_files import category_of, sort_document
+from catmem.plugins.sorting.operations import category_of, sort_document
 from catmem.plugins.sorting.sort_lines import Checker, Described, Proposer, as_text, read_list
 from tests.property.strategies import MARKS, texts
 

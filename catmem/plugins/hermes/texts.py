@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from catmem.cli.output import columns, emit, say, say_all
 from catmem.files import shown_path
 from catmem.ops.table import Call
-from catmem.plugins.hermes.operations import Applied
-from catmem.plugins.hermes.setup import HomeStatus, SetupStep
+from catmem.plugins.hermes.operations import Applied, HomeStatus, SetupStep
 from catmem.text import printable, text_diff
 
 

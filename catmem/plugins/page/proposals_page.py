@@ -30,7 +30,7 @@ from catmem.plugins.page.page_view import (
     refuse_partly,
 )
 from catmem.plugins.page.rendering import Paged, paged, reference, with_query
-from catmem.plugins.sorting.sort_files import SortPlan, apply_sort, plan_of
+from catmem.plugins.sorting.operations import SortPlan, apply_sort, plan_of
 from catmem.plugins.sorting.sort_lines import ACTIONS, LABELLED, SEVERAL, ListRow, ReadList, SortLine
 from catmem.plugins.sorting.tidying import Suggestion, list_tidy
 from catmem.proposals.deciding import Decided

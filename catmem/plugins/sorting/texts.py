@@ -17,8 +17,7 @@ from catmem.errors import CatmemError, ConfigError, RefusedError
 from catmem.files import shown_path
 from catmem.names import STAYS, category_name, parts_of
 from catmem.ops.table import Call
-from catmem.plugins.sorting.operations import SortedFile, chosen, finish
-from catmem.plugins.sorting.sort_files import SortedEntries, SortPlan
+from catmem.plugins.sorting.operations import SortedEntries, SortedFile, SortPlan, chosen, finish
 from catmem.plugins.sorting.sort_lines import BEGINNING, read_list
 from catmem.plugins.sorting.sort_lines import shown as shown_text
 from catmem.plugins.sorting.tidying import ProposedTidying, Suggestion, TidyList

@@ -10,8 +10,8 @@ import yaml
 from catmem.errors import ConfigError
 from catmem.plugins.hermes.homes import HermesSettings
 from catmem.plugins.hermes.memory_store import use_catmem_store
+from catmem.plugins.hermes.operations import FOLDER, apply_step, plan_install
 from catmem.plugins.hermes.provider import TOOL_NAME
-from catmem.plugins.hermes.setup import FOLDER, apply_step, plan_install
 from tests.docs.pages import ROOT
 from tests.golden.case import put
 from tests.unit.hermes import newer_hermes

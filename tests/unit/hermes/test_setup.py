@@ -8,7 +8,7 @@ from catmem.errors import CatmemError
 from catmem.model.document import parse
 from catmem.model.layout import formatted
 from catmem.plugins.hermes.homes import HermesSettings, make_root_over, read_config, read_settings, write_settings
-from catmem.plugins.hermes.setup import apply_step, installed, plan_install, plan_uninstall, statuses
+from catmem.plugins.hermes.operations import apply_step, installed, plan_install, plan_uninstall, statuses
 from tests.golden.case import put
 from tests.unit.hermes.homes import CONFIG, make_homes, snapshot
 

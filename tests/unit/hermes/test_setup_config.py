@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from catmem.errors import CatmemError, ConfigError
 from catmem.plugins.hermes.homes import find_home, read_config
-from catmem.plugins.hermes.setup import with_memory
+from catmem.plugins.hermes.operations import with_memory
 from tests.unit.hermes.homes import make_homes
 
 PATH = Path("config.yaml")

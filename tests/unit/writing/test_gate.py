@@ -10,7 +10,7 @@ import pytest
 from catmem.errors import CatmemError, RefusedError
 from catmem.linting.root_lint import Linter
 from catmem.ops.memory_tool import memory_tool
-from catmem.plugins.sorting.sort_files import apply_sort, plan_sort
+from catmem.plugins.sorting.operations import apply_sort, plan_sort
 from catmem.store.contract import Change
 from catmem.workspace.change_plan import write_file
 from catmem.workspace.formatting import plan_format, plan_migrated, plan_repair, write_migrated, write_repaired

@@ -282,7 +282,8 @@ def purge(
     status 1 if something could not be reached, which is named. ENTITY is PROFILE/user or PROFILE/memory; PROFILE
     alone means PROFILE/user.
 
-    Of an entity that catmem.yaml declares, such as project:alpha, the lines or JSON values that hold OLD are erased.
+    Of an entity that catmem.yaml declares, such as project:alpha, each revision, branch and copy that holds OLD goes
+    whole.
     """
     from catmem.workspace import purging
 

@@ -1,12 +1,17 @@
 """Forget an entry for good: from its file, its history, what lies beside, and the copies in other profiles' files.
 
 Of a declared entity, which has no entries, words are forgotten.
+
+::
+
+    words ──> what goes (Redaction) ──> a plan: all places that hold it, and what becomes of each ──> shown, if dry
+                                            └── carried out ──> planned once more: what holds it still is left
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -14,39 +19,27 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple, cast
 
-from catmem.config.config import DeclaredEntity
 from catmem.config.profile import profile_names
 from catmem.digest import bytes_digest
-from catmem.errors import BusyError, CatmemError, DamagedError, EditError, NoMatchError, UnreadableError
-from catmem.files import real_path
+from catmem.errors import BusyError, CatmemError, DamagedError, EditError, NoMatchError
+from catmem.files import real_path, shown_path
 from catmem.linting.renderers import mask_secrets
 from catmem.model.document import Entry, Version
 from catmem.names import FILE_NAMES, PURGED
 from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, SeedRecord
-from catmem.store.contract import EXTERNAL, PERSON, Change, Erasure, Kept, LastingStore, writer_of
+from catmem.store.contract import EXTERNAL, PERSON, Change, Erasure, LastingStore, Revision, writer_of
 from catmem.store.files.retention import UNREADABLE
 from catmem.store.table_rows import copies, rows_saying
 from catmem.text import first_line, unify_newlines
 from catmem.workspace.copying import store_at
 from catmem.workspace.history import entity_of
-from catmem.workspace.redaction import (
-    ContentRedaction,
-    Redaction,
-    entries_with,
-    is_purged,
-    needle_of,
-    read,
-    refuse_mark,
-    said_in,
-    says,
-    spelled,
-)
+from catmem.workspace.redaction import Redaction, choose, content_redaction, needle_of, said_in, says, spelled
 from catmem.workspace.root import Root, audit_log, entities_of_each
-from catmem.workspace.stores import CONTENT_FILES, backend_of, other_stores, store_of_file
+from catmem.workspace.stores import CONTENT_FILES, ENTITIES, backend_of, other_stores, store_of_file
 from catmem.workspace.upkeep import lasting_store, path_from, unowned_homes
 from catmem.writing import gate
-from catmem.writing.matching import ambiguous, entries_holding, refuse_empty
+from catmem.writing.matching import ambiguous, refuse_empty
 
 _ROUNDS = 5
 """How often it is begun again, where another writer keeps writing or puts the text back."""
@@ -56,14 +49,19 @@ _UNERASABLE = frozenset({"journal_damaged", "log_damaged", "log_end"})
 
 _OTHER = "another store of this root holds the words too; remove it, or name it in catmem.yaml and purge again"
 _NO_PROFILE = "it belongs to no profile; give it one and purge again, or remove it"
+_UNDECLARED = "no entity with this content is declared; declare it so, and purge once more"
 _STRAY = "catmem did not make it; see to it yourself"
 _BACK = "it was written again meanwhile; purge once more"
 _BY_HAND = "take the text out by hand, or remove the file: a seed makes it again"
 _IN_OP_ID = "the op_id of a write says it, and stays in the history"
 _IN_NAME = "the name of who wrote a revision says it, and stays in the history"
+_IN_AUDIT = "the name of a writer there holds the words; take them out by hand"
+_IN_CATEGORY = "a category there says the words; seed once more"
 _MADE_ID = re.compile("[0-9a-f]{32}")
 _LOCK_COPY = re.compile(rf"\.{re.escape(LOCK_NAME)}-\w{{8}}|{re.escape(LOCK_NAME)}\.bak\.\d{{8}}T\d{{12}}Z")
-_MEANWHILE = "another entry that holds the text was written meanwhile; look at it"
+
+_REWRITTEN, _REMOVED = "rewritten", "removed"
+"""What becomes of a place; of any other it is said why it is left."""
 
 
 class LeftPlace(NamedTuple):
@@ -109,38 +107,25 @@ def purge(workspace: Root, entity: str, old_text: str, *, every: bool = False, d
         name = entity_of(workspace, entity)
         refuse_empty(old_text)
         _refuse_damaged(store, name)
-        declared = workspace.config.entities.get(name)
-        entries = [] if declared else _entries_to_forget(workspace, store, name, old_text, every=every)
-        redaction = ContentRedaction(declared, old_text) if declared else _redaction(workspace, entries, old_text)
-        rest = _without(redaction, name, store.peek(name))
-        if not declared and (line := redaction.line_with_text(rest)):
+        redaction = _redaction(workspace, store, name, unify_newlines(old_text).strip(), every=every)
+        if line := redaction.line_with_text(redaction.without(store.peek(name), name)):
             hint = "Nothing was forgotten. Change it, or move all entries below that heading away, and purge again."
             raise EditError(f"line {line} of {name} holds the text outside its entries", code="in_line", hint=hint)
-        if not entries and not _is_in(store, name, redaction):
-            message = f"nothing in {name} holds the words, and nothing ever did"
-            hint = "Give the words as they are within one entry, value or text."
-            raise NoMatchError(message, hint=f"Nothing was forgotten. {hint}")
-    purging = _Purging(workspace, store, name, redaction, dry_run=dry_run)
-    purging.entries += [PurgedEntry(name, entry) for entry in entries]
-    purging.forget(name)
-    others = purging.others
-    if declared is None:
-        for other in others.paths:
-            purging.forget_elsewhere(other)
-        purging.forget_in_lock()
-    else:
-        purging.name_other_kind(declared, old_text)
-    for error in others.unreadable:
-        # Where their files are is unknown, and whether they hold the text.
-        path = Path(error.path or workspace.config.profiles_dir)
-        why = f"this profile is not right, so its files were not looked at: {error.message}"
-        purging.left.setdefault(path, why)
-    for words in redaction.sought:
-        purging.name_other_files(words)
-        purging.name_others(words, [*workspace.config.entities, *(others.paths if redaction.text else ())])
-        purging.name_rows(words)
-    purging.verify()
-    return purging.report()
+        plan = _Purge(workspace, store, name, redaction)
+        if name not in plan.entities:
+            raise plan.no_match()
+    revisions, fates = (plan.revisions, plan.fates) if dry_run else plan.carry_out()
+    shown = [(path_from(workspace.root, path), fate) for path, fate in fates.items()]
+    return PurgeReport(
+        entities=tuple(plan.entities),
+        entries=tuple(plan.entries),
+        places=tuple(plan.whole),
+        revisions=revisions,
+        files=tuple(path for path, fate in shown if fate == _REWRITTEN),
+        removed=tuple(path for path, fate in shown if fate == _REMOVED),
+        left=tuple(LeftPlace(path, fate) for path, fate in shown if fate not in {_REWRITTEN, _REMOVED}),
+        dry_run=dry_run,
+    )
 
 
 def unsaid(text: str, words: str) -> str:
@@ -156,243 +141,307 @@ def _refuse_damaged(store: LastingStore, entity: str) -> None:
             raise DamagedError(f"the history of {entity} is damaged: {fault.message}", path=fault.path, hint=hint)
 
 
-def _without(redaction: Redaction, entity: str, data: bytes) -> bytes:
-    """The present text without what is to be forgotten. Raises ``UnreadableError`` for one that cannot be parsed."""
-    try:
-        return redaction.without(data)
-    except UnreadableError as error:
-        raise UnreadableError(
-            f"{entity} holds the text, and cannot be taken apart: {error.message}",
-            code=error.code,
-            hint=f"Nothing was forgotten there. Purge again when it is mended. {error.hint}",
-        ) from error
+def _redaction(workspace: Root, store: LastingStore, entity: str, words: str, *, every: bool) -> Redaction:
+    """What is to be forgotten by words or an id."""
+    declared, parse = workspace.config.entities.get(entity), workspace.config.taxonomy.parse
+    if declared:
+        redaction = content_redaction(words, declared.content)
+    else:
+        past = (data for _, data in store.replay(entity))
+        redaction = choose(parse, words, chain([store.peek(entity)], past, _beside(store, entity, (True,))))
+        if not redaction.bodies:
+            # The last resort: what a stopped process or a damaged journal left may be of any file of the folder.
+            redaction = choose(parse, words, _beside(store, entity, (None,)))
+    if not redaction.is_exact and said_in(words, redaction.mark):
+        message = f"{PURGED} is what stands for words, and these are a piece of it"
+        raise EditError(message, code="in_mark", hint="Nothing was forgotten. Give a longer piece of the text.")
+    now = store.peek(entity)
+    present = redaction.taken_from(now)[1]
+    if not every and len({says(entry) for entry in present}) > 1:
+        error = ambiguous(parse(now), "the words", present, entity, to_agent=False)
+        error.candidates = tuple(unsaid(entry.body, words) for entry in present[: len(error.places)])
+        error.hint = "Nothing was forgotten. --every forgets all. For one, give a longer piece of its text, or its id."
+        raise error
+    return redaction
+
+
+def _beside(store: LastingStore, entity: str, own: tuple[bool | None, ...]) -> Iterator[bytes]:
+    """What catmem keeps in the folder of an entity, of it (true), or of a file that is not known (``None``)."""
+    return (each.data for each in store.kept(entity) if each.kind != "stray" and each.own in own)
 
 
 def _is_in(store: LastingStore, entity: str, redaction: Redaction) -> bool:
-    """Whether the text that is there, any revision or what lies beside holds what is to be forgotten."""
-    beside = _beside(store, entity, (True, None))
-    return _is_said(store, entity, redaction) or any(redaction.holds(each.data) for each in beside)
+    """Whether the text that is there, any revision or what lies beside holds what goes."""
+    return _is_said(store, entity, redaction) or any(map(redaction.holds, _beside(store, entity, (True, None))))
 
 
 def _is_said(store: LastingStore, entity: str, redaction: Redaction) -> bool:
-    """Whether the text that is there, any revision or the note of one holds what is to be forgotten."""
+    """Whether the text that is there, any revision or the note of one holds what goes."""
     return redaction.holds(store.peek(entity)) or any(redaction.is_in(*each) for each in store.replay(entity))
 
 
-def _texts(store: LastingStore, entity: str) -> Iterator[bytes]:
-    """What an entity says now, and at every revision, the oldest first."""
-    yield store.peek(entity)
-    yield from (data for _, data in store.replay(entity))
+@contextmanager
+def _noting(fates: dict[Path, str], path: Path) -> Iterator[None]:
+    """Note as left what cannot be read or changed: the path that the error names, or else this one."""
+    try:
+        yield
+    except CatmemError as error:
+        fates.setdefault(path if error.path is None else Path(error.path), error.message)
+    except OSError as error:
+        fates[Path(error.filename or path)] = f"it cannot be read or removed: {error.strerror}"
 
 
-def _beside(store: LastingStore, entity: str, own: tuple[bool | None, ...]) -> Iterator[Kept]:
-    """What catmem keeps in the folder of an entity, of it (true), or of a file that is not known (``None``)."""
-    return (each for each in store.kept(entity) if each.kind != "stray" and each.own in own)
+# --- where it is, and what becomes of it -----------------------------------------------------------------------------
 
 
-# --- which entries ---------------------------------------------------------------------------------------------------
+class _Purge:
+    """The places of what is to be forgotten, each with its fate: rewritten, removed, or why it is left."""
 
-
-def _entries_to_forget(workspace: Root, store: LastingStore, entity: str, old_text: str, *, every: bool) -> list[Entry]:
-    """One entry of each body and category, the newest; none where no text that can be parsed has one."""
-    document = read(workspace.config.taxonomy.parse, store.peek(entity))
-    now = [entry for entry in document.entries if not is_purged(entry)] if document else []
-    named = [entry for entry in now if entry.id == old_text] if old_text.startswith("b2:") else []
-    # An id is no text that any file holds: where no entry has it now, every revision is looked through.
-    needle = needle_of(says(named[0])) if named else b"" if old_text.startswith("b2:") else needle_of(old_text)
-    # Of what lies beside the age is unknown: the revisions count as newer.
-    beside = (each.data for each in _beside(store, entity, (True,)))
-    old = _newest_first(workspace, needle, chain(beside, (data for _, data in store.replay(entity))))
-    if not _holding(old_text, [*now, *old]):
-        # What a stopped process left, or a damaged journal, may be of any file of the folder: it is the last resort.
-        old += _newest_first(workspace, needle, (each.data for each in _beside(store, entity, (None,))))
-    bodies = {_known_by(entry, old_text) for entry in _holding(old_text, [*now, *old])}
-    present = [entry for entry in now if {says(entry), entry.text} & bodies]
-    if document and not every and len({says(entry) for entry in present}) > 1:
-        error = ambiguous(document, "the words", present, entity, to_agent=False)
-        error.candidates = tuple(unsaid(entry.body, old_text) for entry in present[: len(error.places)])
-        error.hint = "Nothing was forgotten. --every forgets all. For one, give a longer piece of its text, or its id."
-        raise error
-    return _newest(entry for entry in (*present, *old) if {says(entry), entry.text} & bodies)
-
-
-def _holding(old_text: str, entries: list[Entry]) -> list[Entry]:
-    """The entries that hold a text, in their body or in their tags."""
-    wanted = unify_newlines(old_text).strip()
-    tagged = [entry for entry in entries if said_in(wanted, entry.text)]
-    return list(dict.fromkeys([*entries_holding(old_text, entries), *tagged]))
-
-
-def _known_by(entry: Entry, old_text: str) -> str:
-    """What an entry that is to be forgotten is known by: its whole text where only its tags hold the words."""
-    wanted = unify_newlines(old_text).strip()
-    return entry.text if said_in(wanted, entry.text) and wanted not in says(entry) else says(entry)
-
-
-def _newest(entries: Iterable[Entry]) -> list[Entry]:
-    distinct: dict[tuple[str, str], Entry] = {}
-    for entry in entries:
-        distinct.setdefault((entry.category, says(entry)), entry)
-    return list(distinct.values())
-
-
-def _newest_first(workspace: Root, needle: bytes, texts: Iterable[bytes]) -> list[Entry]:
-    """The entries with a needle of texts that are given from the oldest, one of each form in each category."""
-    found: dict[tuple[str, str], Entry] = {}
-    for data in texts:
-        document = read(workspace.config.taxonomy.parse, data) if said_in(needle, data) else None
-        for entry in entries_with(document, needle):
-            found.pop((entry.category, entry.raw), None)
-            found[entry.category, entry.raw] = entry
-    return list(reversed(found.values()))
-
-
-def _redaction(workspace: Root, entries: Iterable[Entry], old_text: str) -> Redaction:
-    bodies = {_known_by(entry, old_text) for entry in entries}
-    texts = (old_text, unify_newlines(old_text), unify_newlines(old_text).strip())[0 if bodies else 2 :]
-    text = next((text for text in texts if all(said_in(text, body) for body in bodies)), None)
-    refuse_mark(text or old_text)
-    needle = needle_of(text) if text is not None else needle_of(next(iter(bodies))) if len(bodies) == 1 else b""
-    return Redaction(workspace.config.taxonomy.parse, bodies, needle=needle, text=text)
-
-
-# --- where -----------------------------------------------------------------------------------------------------------
-
-
-class _Purging:
-    """Forgets, and notes what it reached: files that it rewrote, those that it ``removed``, and what is ``left``."""
-
-    def __init__(self, workspace: Root, store: LastingStore, name: str, redaction: Redaction, *, dry_run: bool) -> None:
-        self.workspace = workspace
+    def __init__(self, workspace: Root, store: LastingStore, name: str, redaction: Redaction) -> None:
+        self.workspace, self.store, self.name, self.redaction = workspace, store, name, redaction
         self.others = entities_of_each(workspace)
-        self.store = store
-        self.name = name
-        self.redaction = redaction
-        self.dry_run = dry_run
         self.entities: list[str] = []
         self.entries: list[PurgedEntry] = []
-        places = []
-        for revision, data in store.replay(name):
-            if isinstance(redaction, ContentRedaction) and redaction.holds(data):
-                places.append(f"revision {revision.revision}")
-            if redaction.quoted_in(revision, data):
-                places.append(f"a reason, evidence or category of revision {revision.revision}")
-        self.places = tuple(places)
+        self.whole: list[str] = []  # what goes of the history that is no entry
         self.revisions = 0
-        self.files: dict[Path, None] = {}
-        self.removed: dict[Path, None] = {}
-        self.left: dict[Path, str] = {}
-        self._elsewhere = redaction.elsewhere()
+        self.fates: dict[Path, str] = {}
+        self._copies: list[Path] = []
+        self._holding: set[str] = set()
+        self._staying: set[str] = set()  # the entities that say the words in what does not go
+        self._look_at(name)
+        others = [*workspace.config.entities, *self.others.paths]
+        for entity in filter(name.__ne__, others):
+            with _noting(self.fates, self._path(entity)):
+                self._look_at(entity)
+        if redaction.parse:
+            self._look_at_lock()
+            self._look_at_copies()
+        for entity in others:
+            if entity in self._staying | (self._holding - {*self.entities}):
+                self.fates.setdefault(self._path(entity), f"{entity} holds the words too: purge it there")
+        self._look_at_other_files()
+        self._look_at_rows()
+        for error in self.others.unreadable:
+            # Where their files are is unknown, and whether they hold the text.
+            why = f"this profile is not right, so its files were not looked at: {error.message}"
+            self.fates.setdefault(Path(error.path or workspace.config.profiles_dir), why)
 
-    @contextmanager
-    def _noting(self, path: Path) -> Iterator[None]:
-        """Note as left what cannot be read or changed: the path that the error names, or else this one."""
-        try:
-            yield
-        except CatmemError as error:
-            self.left.setdefault(path if error.path is None else Path(error.path), error.message)
-        except OSError as error:
-            self.left[Path(error.filename or path)] = f"it cannot be read or removed: {error.strerror}"
+    def no_match(self) -> NoMatchError:
+        """The error for an entity that holds nothing of it; it names what else does."""
+        left = self._left()
+        for each in sorted(self._holding | self._staying):
+            left[self._path(each)] = f"'catmem purge {each} -' erases the words there"
+        there = [f"{shown_path(path)}: {said}." for path, said in left.items()]
+        hint = " ".join(there) or "Give the words as they are within one entry, value or text."
+        message = f"nothing in {self.name} holds the words, and nothing ever did"
+        return NoMatchError(message, hint=f"Nothing was forgotten. {hint}")
+
+    def _left(self) -> dict[Path, str]:
+        return {path: fate for path, fate in self.fates.items() if fate not in {_REWRITTEN, _REMOVED}}
+
+    def _path(self, entity: str) -> Path:
+        return Path(self.store.place(entity))
+
+    def _sought_in(self, entity: str) -> Redaction:
+        """What is to be forgotten in an entity; of another kind than the named one whatever says the words."""
+        declared, words = self.workspace.config.entities.get(entity), self.redaction.words
+        if declared or self.redaction.parse is None:
+            return content_redaction(words, declared.content if declared else "text")
+        return self.redaction
 
     def _of(self, entity: str) -> Redaction:
-        return self.redaction if entity == self.name else self._elsewhere
+        return self.redaction if entity == self.name else self._sought_in(entity).elsewhere()
 
-    def forget_elsewhere(self, entity: str) -> None:
-        """Forget the entries in another entity's file and history, if they are there. What fails is noted."""
-        if entity == self.name:
-            return
-        with self._noting(self._path(entity)):
-            if _is_said(self.store, entity, self._elsewhere) or self._is_beside(entity):
+    def _look_at(self, entity: str) -> None:
+        """Look at the file of an entity, its history, and all that is kept of it."""
+        is_own, redaction = entity == self.name, self._of(entity)
+        now = self.store.peek(entity)
+        entries = [self._note(entity, redaction, now)[1]]
+        revisions = 0
+        for revision, data in self.store.replay(entity):
+            quotes = redaction.quoted_in(revision, data)
+            holds, chosen = self._note(entity, redaction, data, goes=quotes)
+            revisions += holds or quotes
+            entries.insert(1, chosen)
+            self._look_at_names(entity, revision)
+            if is_own and holds and redaction.parse is None:
+                self.whole.append(f"revision {revision.revision}")
+            if is_own and quotes:
+                self.whole.append(f"a reason, evidence or category of revision {revision.revision}")
+        fates = self._look_beside(entity, redaction, entries)
+        if entity in self._holding and (is_own or redaction.parse):
+            if not is_own:
                 _refuse_damaged(self.store, entity)
-                now, *past = map(self._elsewhere.entries, _texts(self.store, entity))
-                self.entries += [PurgedEntry(entity, entry) for entry in _newest(chain(now, *reversed(past)))]
-                self.forget(entity)
+                redaction.without(now, entity)
+            self.entities.append(entity)
+            self.revisions += revisions
+            self.fates = fates | self.fates
+            distinct: dict[tuple[str, str], Entry] = {}
+            for entry in chain.from_iterable(entries):
+                distinct.setdefault((entry.category, says(entry)), entry)
+            self.entries += [PurgedEntry(entity, entry) for entry in distinct.values()]
 
-    def name_others(self, words: str, entities: Iterable[str]) -> None:
-        """Note the entities that still hold words, an ``op_id`` or a writer's name; also those that cannot be read."""
-        for entity in entities:
-            with self._noting(self._path(entity)):
-                is_done = entity == self.name or (self.dry_run and entity in self.entities)
-                if not is_done and self._is_said_in(self.store, entity, words):
-                    self.left.setdefault(self._path(entity), f"{entity} holds the words too: purge it there")
-                log, place = list(self.store.log(entity)), Path(self.store.history_place(entity))
-                if any(words in _MADE_ID.sub("", each.op_id) for each in log):
-                    self.left.setdefault(place, _IN_OP_ID)
-                names = {str(name) for each in log for name in (each.agent, writer_of(each), each.person or "")}
-                if any(words in name for name in names - {PERSON, EXTERNAL}):
-                    self.left.setdefault(place, _IN_NAME)
+    def _look_beside(self, entity: str, redaction: Redaction, entries: list[list[Entry]]) -> dict[Path, str]:
+        """The fates of all that is kept in the folder of an entity; what it has of entries is added to them."""
+        fates: dict[Path, str] = {}
+        for each in self.store.kept(entity):
+            goes = redaction.holds_kept(each)
+            if each.kind == "stray":
+                if (goes or not each.whole) and not self._is_of_an_entity(each.path):
+                    fates[each.path] = _STRAY
+                continue
+            # What is of no known file is erased with one entity of the folder alone.
+            if each.own is not False and each.path not in self.fates:
+                entries.append(self._note(entity, redaction, each.data, goes=goes)[1])
+            if goes or (each.kind == "journal" and not each.whole):
+                fates[each.path] = _REWRITTEN if each.kind == "backup" else _REMOVED
+            elif not each.whole:
+                fates[each.path] = UNREADABLE
+        return fates
 
-    def _is_said_in(self, store: LastingStore, entity: str, words: str) -> bool:
-        declared, redaction = self.workspace.config.entities.get(entity), self.redaction
-        if declared or isinstance(redaction, ContentRedaction):
-            redaction = ContentRedaction(declared or DeclaredEntity(entity, "text"), words)
-        return _is_in(store, entity, redaction)
+    def _note(self, entity: str, redaction: Redaction, data: bytes, *, goes: bool = False) -> tuple[bool, list[Entry]]:
+        """Note whether a text of an entity holds what goes, or says the words in what stays; gives what it holds."""
+        rest, entries = redaction.taken_from(data)
+        if goes or rest != data:
+            self._holding.add(entity)
+        if redaction.stays(rest):
+            self._staying.add(entity)
+        return rest != data, entries
 
-    def name_other_files(self, words: str) -> None:
-        """Note files of another store of the root that hold words, and those of the audit log that name a writer so."""
-        with self._noting(self.workspace.root):
-            said = "the name of a writer there holds the words; take them out by hand"
-            self.left |= dict.fromkeys(audit_log(self.workspace).saying(words), said)
-        config, has_files = self.workspace.config, backend_of(self.workspace.config).has_files
+    def _look_at_names(self, entity: str, revision: Revision) -> None:
+        """Note a history in which an ``op_id`` or the name of a writer says the words."""
+        words, place = self.redaction.words, Path(self.store.history_place(entity))
+        if words in _MADE_ID.sub("", revision.op_id):
+            self.fates.setdefault(place, _IN_OP_ID)
+        names = {str(revision.agent), writer_of(revision), revision.person or ""} - {PERSON, EXTERNAL}
+        if any(words in name for name in names):
+            self.fates.setdefault(place, _IN_NAME)
+
+    # --- beside the entities ----------------------------------------------------------------------------------------
+
+    def _look_at_lock(self) -> None:
+        """The lock of seeds."""
+        file = SeedFile(self.workspace)
+        with _noting(self.fates, file.path):
+            data, lock = file.read()
+            if lock.notes:
+                self.fates[file.path] = f"{lock.notes[0]}; {_BY_HAND}"
+            elif data and self._without_texts(lock).to_text().encode() != data:
+                self.fates[file.path] = _REWRITTEN
+            named = {each.category for record in lock.records.values() for each in record.entries}
+            if PURGED in map(self.redaction.category, named):
+                self.fates.setdefault(file.path, _IN_CATEGORY)
+
+    def _without_texts(self, lock: SeedLock) -> SeedLock:
+        records = lock.records.values()
+        said = ((record, text) for record in records for each in record.entries for text in (each.text, each.kept))
+        return lock.without({text for record, text in said if text is not None and self._is_one(record, text)})
+
+    def _is_one(self, record: SeedRecord, text: str) -> bool:
+        body, redaction = Version.read("", text).body, self.redaction
+        is_own = self.name in {record.target, record.source} and not redaction.is_exact
+        return bool({body or text, text} & redaction.bodies) or (is_own and said_in(redaction.words, text))
+
+    def _look_at_copies(self) -> None:
+        """Copies of files that lie in the root."""
+        root, needle = self.workspace.root, needle_of(self.redaction.words)
+        rows = copies(root)
+        for path in sorted({*root.glob("*.bak.*"), *root.glob(f".{LOCK_NAME}*")}):
+            with _noting(self.fates, path):
+                is_lock, data = _LOCK_COPY.fullmatch(path.name), path.read_bytes()
+                if not is_lock and not said_in(needle, data):
+                    continue
+                # A sync of other files calls the copies that it keeps there by what they hold.
+                if is_lock or path in rows or path.name.endswith(f".bak.{bytes_digest(data)[7:15]}"):
+                    self.fates[path] = _REMOVED
+                    self._copies.append(path)
+                elif not self._is_of_an_entity(path):
+                    self.fates.setdefault(path, _STRAY)
+
+    def _is_of_an_entity(self, path: Path) -> bool:
+        """Whether a file is a memory file, or was made beside one: then it is looked at with that entity."""
+        name = path.name.partition(".bak.")[0].removesuffix(".lock")
+        return real_path(path.parent) / name in map(real_path, self.others.paths.values())
+
+    def _look_at_other_files(self) -> None:
+        """What says the words and is changed by none: the audit log, files of no profile, other stores of the root."""
+        workspace, words, fates = self.workspace, self.redaction.words, self.fates
+        config, has_files = workspace.config, backend_of(workspace.config).has_files
+        with _noting(fates, workspace.root):
+            for path in audit_log(workspace).saying(words):
+                fates.setdefault(path, _IN_AUDIT)
         homes = [config.root.glob("*.db*"), (config.root / ".catmem").glob("*.db*")]
         if not has_files:
             homes = [config.home(name).rglob("*") for name in profile_names(config.profiles_dir)]
         for path in sorted(each for home in homes for each in home if each.is_file()):
             with suppress(OSError):  # what this user may not read is no store of this root
                 if said_in(words, path.read_bytes()):
-                    self.left.setdefault(path, _OTHER)
-        for home in unowned_homes(config, self.others.profiles).values():
-            for file in FILE_NAMES.values():
-                with self._noting(home / file):
-                    if self._is_said_in(cast("LastingStore", store_of_file(config, home / file)), file, words):
-                        self.left.setdefault(home, _NO_PROFILE)
+                    fates.setdefault(path, _OTHER)
+        for path, place, why in self._files_of_none():
+            with _noting(fates, path):
+                if _is_in(store_of_file(config, path), path.name, self._sought_in(path.name)):
+                    fates.setdefault(place, why)
         for where, place in other_stores(config).items():  # what is packed shows no words
-            with self._noting(place), closing(cast("LastingStore", store_at(self.workspace, where))) as store:
+            with _noting(fates, place), closing(cast("LastingStore", store_at(workspace, where))) as store:
                 for entity in sorted({*store.entities(), *self.others.paths, *config.entities}):
-                    if self._is_said_in(store, entity, words):
+                    if _is_in(store, entity, self._sought_in(entity)):
                         own = (Path(each) for each in (store.history_place(entity), store.place(entity)))
-                        self.left.setdefault(next(filter(Path.exists, own), place), _OTHER)
+                        fates.setdefault(next(filter(Path.exists, own), place), _OTHER)
 
-    def name_rows(self, words: str) -> None:
-        """Note the rows that say words: they are no entries, or they say them in a column that no entry shows."""
-        known = {*self.others.paths, *self.workspace.config.entities}
+    def _files_of_none(self) -> Iterator[tuple[Path, Path, str]]:
+        """Files with a history that are of no profile and no declared entity, as it is declared now."""
+        config = self.workspace.config
+        for home in unowned_homes(config, self.others.profiles).values():
+            yield from ((home / file, home, _NO_PROFILE) for file in FILE_NAMES.values())
+        declared = {self._path(entity) for entity in config.entities}
+        for path in sorted((config.root / ENTITIES).glob("*/content.*")) if backend_of(config).has_files else ():
+            if path not in declared and path.name in CONTENT_FILES.values():
+                yield path, path, _UNDECLARED
+
+    def _look_at_rows(self) -> None:
+        """Rows that are no entries, or that say the words in a column that no entry shows."""
+        words, known = self.redaction.words, {*self.others.paths, *self.workspace.config.entities}
         # Of an entry that its id named, others may say more than its words.
-        says = words.__eq__ if self.redaction.text is None else lambda value: words in value
-        for entity, ids in rows_saying(says, self.store.all_rows(), known).items():
-            if not (self.dry_run and entity in self.entities):
+        is_one = words.__eq__ if self.redaction.is_exact else partial(said_in, words)
+        for entity, ids in rows_saying(is_one, self.store.all_rows(), known).items():
+            if entity not in self.entities:
                 said = f"row {', '.join(map(str, ids))} holds the words; change it, or delete it"
-                self.left.setdefault(self._path(entity), said)
+                self.fates.setdefault(self._path(entity), said)
 
-    def name_other_kind(self, declared: DeclaredEntity, words: str) -> None:
-        """Note the file that an entity had while it was declared with another content, if that holds the words."""
-        for kind, file in CONTENT_FILES.items() if backend_of(self.workspace.config).has_files else ():
-            path = self._path(declared.name).with_name(file)
-            redaction = ContentRedaction(declared._replace(content=kind), words)
-            if kind != declared.content and _is_in(store_of_file(self.workspace.config, path), file, redaction):
-                said = f"{declared.name} with content: {kind} holds the words too"
-                self.left[path] = f"{said}; declare it so, and purge once more"
+    # --- carried out ------------------------------------------------------------------------------------------------
 
-    def _is_beside(self, entity: str) -> bool:
-        """Whether what is kept beside, of its file or of none that is known, holds them and was not noted yet."""
-        noted = {*self.files, *self.removed, *self.left}
-        beside = _beside(self.store, entity, (True, None))
-        return any(each.path not in noted and self._holds(entity, each) for each in beside)
+    def carry_out(self) -> tuple[int, dict[Path, str]]:
+        """Forget it; gives how many revisions were rewritten, and the fates of all places."""
+        revisions, done = 0, self._left()
+        for entity in self.entities:
+            with nullcontext() if entity == self.name else _noting(done, self._path(entity)):
+                revisions += self._erase(entity, done)
+        file = SeedFile(self.workspace)
+        if self.fates.get(file.path) == _REWRITTEN:
+            with _noting(done, file.path), file.held():
+                data, lock = file.read()
+                file.write(data, self._without_texts(lock))
+                done[file.path] = _REWRITTEN
+        for path in self._copies:
+            with _noting(done, path):
+                path.unlink(missing_ok=True)
+                done[path] = _REMOVED
+        still = _Purge(self.workspace, self.store, self.name, self.redaction)
+        back = [self._path(each) for each in still.entities if _is_said(self.store, each, self._of(each))]
+        for path, fate in (dict.fromkeys(back, _BACK) | still.fates).items():
+            if done.get(path, _REMOVED) in {_REWRITTEN, _REMOVED}:
+                done[path] = _BACK if fate in {_REWRITTEN, _REMOVED} else fate
+        return revisions, done
 
-    def forget(self, entity: str) -> None:
-        """Forget the entries in the file, the history and all that is kept of an entity."""
-        redaction = self._of(entity)
-        _without(redaction, entity, self.store.peek(entity))
-        self.entities.append(entity)
-        if self.dry_run:
-            self._foretell(entity)
-            return
-        erasure = Erasure(redaction, partial(self._holds, entity), redaction.note)
-        left: dict[Path, str] = {}
+    def _erase(self, entity: str, done: dict[Path, str]) -> int:
+        """Forget it in the file, the history and all that is kept of an entity; gives the number of revisions."""
+        redaction, count = self._of(entity), 0
+        erasure = Erasure(redaction, redaction.holds_kept, redaction.note)
         for number in range(1, _ROUNDS + 1):
             try:
                 # The file itself first, as a revision of its own.
                 change = Change(op="purge", agent=PERSON)
-                gate.commit(self.workspace, entity, None, lambda now: _without(redaction, entity, now.data), change)
+                gate.commit(self.workspace, entity, None, lambda now: redaction.without(now.data, entity), change)
                 erased = self.store.erase(entity, erasure)
             except BusyError:
                 if number == _ROUNDS:
@@ -402,122 +451,9 @@ class _Purging:
                 if number == 1:
                     raise
                 break  # a writer of the whole content put the words back, which is named
-            self.revisions += erased.revisions
-            self.files |= dict.fromkeys(erased.rewritten)
-            self.removed |= dict.fromkeys(erased.removed)
-            left = {each.path: each.why for each in erased.left}
+            count += erased.revisions
+            done |= dict.fromkeys(erased.rewritten, _REWRITTEN) | dict.fromkeys(erased.removed, _REMOVED)
+            done |= {each.path: each.why for each in erased.left}
             if not _is_said(self.store, entity, redaction):
                 break  # else it was written again
-        self.left |= left
-
-    def _foretell(self, entity: str) -> None:
-        self.revisions += sum(self._of(entity).is_in(*each) for each in self.store.replay(entity))
-        for each in self.store.kept(entity):
-            is_copy, holds = each.kind == "backup", self._holds(entity, each)
-            if is_copy and holds:
-                self.files[each.path] = None
-            elif each.kind != "stray" and (holds or not (each.whole or is_copy)):
-                self.removed[each.path] = None
-
-    def _holds(self, entity: str, each: Kept) -> bool:
-        """Whether a text that is kept in the folder of an entity holds what is to be forgotten there."""
-        redaction, data = self._of(entity), each.data
-        if each.kind == "stray":
-            return redaction.in_bytes(data)
-        if each.own is not None or redaction.holds(data):
-            return redaction.holds(data)
-        # Half of a text, or one of an unknown file.
-        return redaction.holds_text(data) or (each.kind == "left" and redaction.is_cut(data))
-
-    # --- the lock of seeds --------------------------------------------------------------------------------------
-
-    def forget_in_lock(self) -> None:
-        """Take the entries that are forgotten out of the lock of the root, and remove copies of files beside it."""
-        root, file = self.workspace.root, SeedFile(self.workspace)
-        with self._noting(file.path):
-            if self._without_texts(file):
-                # A root that may not be written has a lock that need not be, too.
-                with nullcontext() if self.dry_run else file.held():
-                    if found := self._without_texts(file):
-                        self.files[file.path] = None
-                        if not self.dry_run:
-                            file.write(*found)
-            named = {each.category for record in file.read()[1].records.values() for each in record.entries}
-            if PURGED in map(self.redaction.category, named):
-                self.left.setdefault(file.path, "a category there says the words; seed once more")
-        needles, rows = [needle_of(each) for each in self.redaction.sought], copies(root)
-        for path in sorted({*root.glob("*.bak.*"), *root.glob(f".{LOCK_NAME}*")}):
-            with self._noting(path):
-                is_lock, data = _LOCK_COPY.fullmatch(path.name), path.read_bytes()
-                if not is_lock and not any(said_in(each, data) for each in needles):
-                    continue
-                # A sync of other files calls the copies that it keeps there by what they hold.
-                name = path.name.removesuffix(f".bak.{bytes_digest(data)[7:15]}")
-                if is_lock or path in rows or name != path.name:
-                    self.removed[path] = None
-                    if not self.dry_run:
-                        path.unlink()
-                elif not self._is_of_an_entity(path):
-                    self.left.setdefault(path, _STRAY)
-
-    def _without_texts(self, file: SeedFile) -> tuple[bytes, SeedLock] | None:
-        """The bytes of a lock, and the lock without what is forgotten; ``None`` if that is not in it, or cannot be."""
-        data, lock = file.read()
-        if lock.notes:
-            self.left[file.path] = f"{lock.notes[0]}; {_BY_HAND}"
-            return None
-        records = lock.records.values()
-        said = ((record, text) for record in records for each in record.entries for text in (each.text, each.kept))
-        purged = lock.without({text for record, text in said if text is not None and self._is_one(record, text)})
-        return (data, purged) if data and purged.to_text().encode() != data else None
-
-    def _is_one(self, record: SeedRecord, text: str) -> bool:
-        body, chosen = Version.read("", text).body, self.redaction.text
-        is_own = self.name in {record.target, record.source}
-        return bool({body or text, text} & self.redaction.bodies or (is_own and chosen and said_in(chosen, text)))
-
-    # --- afterwards ---------------------------------------------------------------------------------------------
-
-    def verify(self) -> None:
-        """Look through all files of the folders once more, and name what still holds the text."""
-        for entity in self.entities:
-            if not self.dry_run:
-                self._verify_texts(entity)
-            for each in self.store.kept(entity):
-                if each.kind == "stray":
-                    if not self._is_of_an_entity(each.path) and (not each.whole or self._holds(entity, each)):
-                        self.left.setdefault(each.path, _STRAY)
-                elif not self.dry_run and (not each.whole or self._holds(entity, each)):
-                    self.left.setdefault(each.path, _BACK if each.whole else UNREADABLE)
-
-    def _verify_texts(self, entity: str) -> None:
-        redaction, where = self._of(entity), self._path(entity)
-        for data in _texts(self.store, entity):
-            if redaction.holds(data) or redaction.holds_text(data):
-                is_other = redaction.bodies and not redaction.entries(data)
-                self.left.setdefault(where, _MEANWHILE if is_other else _BACK)
-            where = Path(self.store.history_place(entity))
-
-    def _path(self, entity: str) -> Path:
-        return Path(self.store.place(entity))
-
-    def _is_of_an_entity(self, path: Path) -> bool:
-        """Whether a file is a memory file, or was made beside one: then it is looked at with that entity."""
-        name, folder = path.name, real_path(path.parent)
-        files = [each.name for each in map(real_path, self.others.paths.values()) if each.parent == folder]
-        return any(name in {each, f"{each}.lock"} or name.startswith(f"{each}.bak.") for each in files)
-
-    def report(self) -> PurgeReport:
-        return PurgeReport(
-            entities=tuple(self.entities),
-            entries=tuple(self.entries),
-            places=self.places,
-            revisions=self.revisions,
-            files=self._paths(self.files),
-            removed=self._paths(self.removed),
-            left=tuple(map(LeftPlace, self._paths(self.left), self.left.values())),
-            dry_run=self.dry_run,
-        )
-
-    def _paths(self, paths: Iterable[Path]) -> tuple[str, ...]:
-        return tuple(path_from(self.workspace.root, path) for path in paths)
+        return count

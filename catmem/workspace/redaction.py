@@ -1,10 +1,8 @@
-"""What is to be forgotten, taken out of any bytes: revisions, backups, files that are no text, lines of others.
+"""What is to be forgotten, and any bytes without it: revisions, backups, files that are no text, lines of others.
 
 In memory files these are entries, found as the root parses them, so that no delimiter or other entry is ever touched.
-In the past of the own file a heading or another line that holds the text goes too. Bytes that cannot be parsed are not
-taken apart: what holds such an entry goes whole.
-
-In a declared entity these are words, and what holds them goes whole.
+In the past of the own file a heading or another line that says the words goes too. What cannot be parsed, as whatever a
+declared entity holds, is not taken apart: it goes whole if it says the words.
 """
 
 from __future__ import annotations
@@ -12,34 +10,86 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
-from catmem.config.config import DeclaredEntity
-from catmem.digest import canonical_json
-from catmem.errors import EditError, NotUtf8Error, TooLargeError
-from catmem.model.document import Document, Entry, parse
+from catmem.errors import EditError, NotUtf8Error, TooLargeError, UnreadableError
+from catmem.model.document import Document, Entry
 from catmem.model.edit import TextEdit, apply_edits, remove_entry
 from catmem.names import PURGED, UNCATEGORIZED, slugify
-from catmem.store.contract import DECISION, Revision
+from catmem.store.contract import DECISION, Kept, Revision
 from catmem.text import unify_newlines
 
 _MARKER = re.compile(r"[-*+] ")
+_ENCODINGS = ("utf-8", "cp1252", "utf-16-le", "utf-16-be")
 
 
-def read(parse: Callable[[bytes | str], Document], data: bytes | str) -> Document | None:
-    """The bytes as a document; ``None`` if they are no UTF-8, or too large for one."""
+# --- how words are found ---------------------------------------------------------------------------------------------
+
+
+def said_in(words: str, text: str | bytes) -> bool:
+    """Whether a text says words: as they are, folded over lines, or as a value in quotes or JSON spells them."""
+    for each in [text] if isinstance(text, str) else _readings(text):
+        if words in each or spelled(words, escaped="\\" in each).search(each) is not None:
+            return True
+    return False
+
+
+def _readings(data: bytes) -> list[str]:
+    """Bytes as text; those that are no UTF-8 as each text that they may be."""
     try:
-        return parse(data)
+        return [data.decode()]
+    except UnicodeDecodeError:
+        return [data.decode(each, errors="replace") for each in _ENCODINGS]
+
+
+@lru_cache(maxsize=64)
+def spelled(words: str, *, escaped: bool = True) -> re.Pattern[str]:
+    """A pattern for all spellings of words; the ``escaped`` ones take longer to look for."""
+    pieces = re.split(r"[ \t\r\n]+", words)
+    if escaped:
+        blank = r"(?:[ \t\r\n]|\\(?:[ntr\n]|u(?i:0020|0009|000a|000d)))+"
+        return re.compile(blank.join("".join(map(_spellings, each)) for each in pieces))
+    return re.compile(r"[ \t\r\n]+".join(re.escape(each).replace("'", "''?") for each in pieces))
+
+
+def _spellings(character: str) -> str:
+    units = character.encode("utf-16-be").hex()
+    escape = "".join(rf"\\u(?i:{units[start : start + 4]})" for start in range(0, len(units), 4))
+    short = re.escape(json.dumps(character, ensure_ascii=False)[1:-1].replace("/", "\\/"))
+    plain = "''?" if character == "'" else re.escape(character)
+    return f"(?:{plain}|{short}|{escape})"
+
+
+@lru_cache(maxsize=64)
+def needle_of(words: str) -> str:
+    """What stands in every file with an entry that says words: their longest line, however it is stored."""
+    lines = words.strip().split("\n")
+    lines[0] = _MARKER.sub("", lines[0], count=1)
+    return max(map(str.strip, lines), key=len)
+
+
+@lru_cache(maxsize=64)
+def _lines_saying(words: str) -> re.Pattern[str]:
+    return re.compile(rf"(?m)^(#+ )?[^\n]*?{spelled(words).pattern}[^\n]*?(?=\r?(?:\n|\Z))")
+
+
+# --- what goes -------------------------------------------------------------------------------------------------------
+
+
+def read(parse: Callable[[bytes | str], Document] | None, data: bytes | str) -> Document | None:
+    """The bytes as a document; ``None`` if they are no UTF-8, too large for one, or never one."""
+    try:
+        return parse(data) if parse else None
     except (NotUtf8Error, TooLargeError):
         return None
 
 
-def entries_with(document: Document | None, needle: bytes) -> list[Entry]:
-    """The entries that have the needle in them, but for marks; none of what is no document."""
-    if document is None:
-        return []
-    return [entry for entry in document.entries if said_in(needle, entry.raw) and not is_purged(entry)]
+def entries_with(document: Document, needle: str) -> list[Entry]:
+    """The entries that have a needle in them, but for marks."""
+    search = spelled(needle, escaped="\\" in document.text).search
+    return [entry for entry in document.entries if search(entry.raw) and not is_purged(entry)]
 
 
 def says(entry: Entry) -> str:
@@ -52,96 +102,119 @@ def is_purged(entry: Entry) -> bool:
     return entry.raw == PURGED
 
 
-def refuse_mark(words: str, mark: str = PURGED) -> None:
-    """Raise ``EditError`` (``in_mark``) for words that would be found again in what stands for them."""
-    if words in mark:
-        message = f"{PURGED} is what stands for words, and these are a piece of it"
-        raise EditError(message, code="in_mark", hint="Nothing was forgotten. Give a longer piece of the text.")
+def content_redaction(words: str, content: Literal["text", "json"] = "text") -> Redaction:
+    """What is to be forgotten in a declared entity."""
+    return Redaction(None, words, mark=f'"{PURGED}"' if content == "json" else PURGED)
 
 
-def needle_of(text: str) -> bytes:
-    """Bytes that stand in every file with an entry that says ``text``: its longest line, however it is stored."""
-    lines = unify_newlines(text).strip().split("\n")
-    lines[0] = _MARKER.sub("", lines[0], count=1)
-    return max((line.strip().encode(errors="replace") for line in lines), key=len)
+def choose(parse: Callable[[bytes | str], Document], words: str, texts: Iterable[bytes]) -> Redaction:
+    """What is to be forgotten by words or an id: each body that an entry of some texts with them has."""
+    with_id, with_words = set(), set()
+    is_id, needle = words.startswith("b2:"), needle_of(words)
+    for data in texts:
+        # An id is no text that any file holds.
+        document = read(parse, data) if is_id or said_in(needle, data) else None
+        if is_id and document:
+            with_id |= {says(entry) for entry in document.entries if entry.id == words}
+        for entry in entries_with(document, needle) if document else ():
+            # An entry that holds the words in its tags alone is known by its whole text.
+            with_words |= {*[text for text in (says(entry), entry.text) if said_in(words, text)][:1]}
+    return Redaction(parse, next(iter(with_id), words), frozenset(with_id or with_words), bool(with_id))
 
 
-def said_in(words: str | bytes, text: str | bytes) -> bool:
-    """Whether a text holds words, as they are or as a value in quotes of a tag spells them."""
-    said, where = (each if isinstance(each, str) else each.decode(errors="replace") for each in (words, text))
-    return said in where or ("\\" in where and spelled(said).search(where) is not None)
-
-
+@dataclass(frozen=True)
 class Redaction:
-    """Takes the entries with certain bodies out of bytes, and leaves every other byte as it is."""
+    """Takes entries with certain ``bodies`` out of bytes, and leaves every other byte as it is.
 
-    def __init__(
-        self,
-        parse: Callable[[bytes | str], Document],
-        bodies: Iterable[str],
-        *,
-        needle: bytes,
-        text: str | None = None,
-        is_own: bool = True,
-    ) -> None:
-        """``needle`` stands in all bytes that may hold one of the bodies."""
-        self.bodies = frozenset(bodies)
-        self.text = text
-        self.sought = self.bodies if text is None else (text,)
-        self._parse = parse
-        self.needle = needle
-        self._is_own = is_own
-        self._slug = slugify(text or "")
-        said = spelled((text or "").strip()).pattern
-        self._line = re.compile(rf"(?m)^(#+ )?[^\n]*?{said}[^\n]*?(?=\r?(?:\n|\Z))")
+    ``words`` are those by which the bodies were chosen, or the one body that an id named (``is_exact``). ``parse`` is
+    how the root reads a document; without it all bytes go whole. ``is_own``: of the file that was named.
+    """
+
+    parse: Callable[[bytes | str], Document] | None
+    words: str
+    bodies: frozenset[str] = frozenset()
+    is_exact: bool = False
+    is_own: bool = True
+    mark: str = PURGED
 
     def elsewhere(self) -> Redaction:
-        """The same for files of others."""
-        return Redaction(self._parse, self.bodies, needle=self.needle, text=self.text, is_own=False)
-
-    def entries(self, data: bytes) -> list[Entry]:
-        """The entries that are to be forgotten."""
-        return self._chosen(read(self._parse, data)) if said_in(self.needle, data) else []
-
-    def _chosen(self, document: Document | None) -> list[Entry]:
-        return [entry for entry in entries_with(document, self.needle) if {says(entry), entry.text} & self.bodies]
+        """The same for files of others, in which other entries that say the words are left."""
+        return replace(self, is_own=False)
 
     def __call__(self, data: bytes) -> bytes:
         """The bytes with a mark in the place of each such entry and line, or of all that cannot be parsed."""
-        if not said_in(self.needle, data):
-            return data
-        document = read(self._parse, data)
+        return self.taken_from(data)[0]
+
+    def taken_from(self, data: bytes) -> tuple[bytes, list[Entry]]:
+        """What is left of the bytes, and the entries that are to be forgotten."""
+        if not said_in(needle_of(self.words), data):
+            return data, []
+        document = read(self.parse, data)
         if document is None:
-            return PURGED.encode() if self.in_bytes(data) else data
+            return (self.mark.encode() if self.in_bytes(data) else data), []
         entries = self._chosen(document)
         rest = _marked(document.text, entries) if entries else data
         # A mark and what stands around it may be the text anew, so it is looked again until there is none.
         while self.line_with_text(rest):
-            rest = self._line.sub(rf"\g<1>{PURGED}", rest.decode()).encode()
-        return rest
+            rest = _lines_saying(self.words).sub(rf"\g<1>{PURGED}", rest.decode()).encode()
+        return rest, entries
+
+    def _chosen(self, document: Document) -> list[Entry]:
+        there = entries_with(document, needle_of(self.words))
+        return [entry for entry in there if says(entry) in self.bodies or entry.text in self.bodies]
 
     def line_with_text(self, data: bytes) -> int | None:
-        """The number of the first line of the own file that says the text by which the bodies were chosen."""
-        if not self._is_own or self.text is None or not said_in(self.needle, data):
+        """The number of the first line of the own file that says the words."""
+        if not self.is_own or self.is_exact or not said_in(needle_of(self.words), data):
             return None
-        said = data.decode()
-        found = self._line.search(said)
-        return said.count("\n", 0, found.start()) + 1 if found else None
+        text = data.decode()
+        found = _lines_saying(self.words).search(text)
+        return text.count("\n", 0, found.start()) + 1 if found else None
+
+    def without(self, data: bytes, entity: str) -> bytes:
+        """The present text without such entries, each removed by an edit, and without empty headings that say so.
+
+        Raises ``EditError`` (``in_content``) for what its writers alone change, ``UnreadableError`` for no document.
+        """
+        if not self.holds(data):
+            return data
+        if self.parse is None:
+            hint = f"Write it without them (catmem write {entity} FILE --expected REVISION), and purge again"
+            hint = f"Nothing was forgotten. {hint}: every revision, branch and copy that holds them goes whole."
+            raise EditError(f"{entity} holds the words now", code="in_content", hint=hint)
+        try:
+            document = self.parse(data)
+        except UnreadableError as error:
+            message = f"{entity} holds the text, and cannot be taken apart: {error.message}"
+            hint = f"Nothing was forgotten there. Purge again when it is mended. {error.hint}"
+            raise UnreadableError(message, code=error.code, hint=hint) from error
+        while chosen := self._chosen(document):
+            try:
+                document = remove_entry(document, chosen[0]).document
+            except EditError:
+                # Without it other entries would read otherwise: then the mark takes its place.
+                return _marked(document.text, chosen)
+        text = document.text
+        empty = [each for each in document.sections if not text[each.header_end : each.end].strip()]
+        gone = [each for each in empty if self.line_with_text(text[each.start : each.end].encode())]
+        return apply_edits(text, [TextEdit(each.start, each.end, "") for each in gone]).encode()
+
+    # --- the note of a revision -------------------------------------------------------------------------------------
 
     def note(self, note: Mapping[str, Any], data: bytes) -> Mapping[str, Any]:
         """The note of a revision without evidence and reasons for such entries, and without any that quote them.
 
-        A mark takes the place of a category whose slug says the text.
+        A mark takes the place of a category whose slug says the words.
         """
-        ids, quoted = {entry.id for entry in self.entries(data)}, [self.text] if self.text else self.bodies
+        actions = note.get("actions", ())
+        has_texts = any({"reason", "evidence"} & each.keys() for each in (note, *actions))
+        ids = {entry.id for entry in self.taken_from(data)[1]} if has_texts else set()
 
         def bare(said: Mapping[str, Any], *, is_about: bool = False) -> dict[str, Any]:
-            words = str(said.get("reason", said.get("evidence", "")))
-            goes = is_about or any(text in words for text in quoted)
+            goes = is_about or said_in(self.words, str(said.get("reason", said.get("evidence", ""))))
             rest = {key: value for key, value in said.items() if not (goes and key in {"reason", "evidence"})}
             return rest | ({"category": self.category(said["category"])} if "category" in said else {})
 
-        actions = note.get("actions", ())
         rest = bare(note, is_about=any(each["id"] in ids for each in actions))
         rest |= {"actions": [bare(each, is_about=each["id"] in ids) for each in actions]} if actions else {}
         rest |= {DECISION: bare(note[DECISION])} if DECISION in note else {}
@@ -152,8 +225,21 @@ class Redaction:
         return rest
 
     def category(self, name: str) -> str:
-        """The name of a category in a note, or a mark if its slug says the text."""
-        return PURGED if self._slug and self._slug in name and name != UNCATEGORIZED else name
+        """The name of a category in a note, or a mark if its slug says the words."""
+        slug = "" if self.is_exact else slugify(self.words)
+        return PURGED if slug and slug in name and name != UNCATEGORIZED else name
+
+    # --- whether it is there ----------------------------------------------------------------------------------------
+
+    def holds(self, data: bytes) -> bool:
+        """Whether anything of the bytes goes."""
+        return self(data) != data
+
+    def stays(self, rest: bytes) -> bool:
+        """Whether what does not go says the words, or has the id if they are one."""
+        document = read(self.parse, rest) if self.words.startswith("b2:") else None
+        is_named = any(entry.id == self.words for entry in document.entries) if document else False
+        return not self.is_exact and (is_named or said_in(self.words, rest))
 
     def quoted_in(self, revision: Revision, data: bytes) -> bool:
         """Whether anything of the note of a revision goes."""
@@ -163,113 +249,30 @@ class Redaction:
         """Whether anything of a revision goes."""
         return self.holds(data) or self.quoted_in(revision, data)
 
-    def holds(self, data: bytes) -> bool:
-        """Whether there is such an entry."""
-        return said_in(self.needle, data) and self(data) != data
-
-    def without(self, data: bytes) -> bytes:
-        """The bytes without such entries, as if each had been removed by an edit, and without empty such headings."""
-        if not self.holds(data):
-            return data
-        document = self._parse(data)
-        text = document.text
-        while chosen := self._chosen(document):
-            try:
-                edited = remove_entry(document, chosen[0])
-            except EditError:
-                # Without it other entries would read otherwise: then the mark takes its place.
-                return _marked(text, chosen)
-            document = edited.document
-            text = document.text
-        empty = [each for each in document.sections if not text[each.header_end : each.end].strip()]
-        gone = [each for each in empty if self.line_with_text(text[each.start : each.end].encode())]
-        return apply_edits(text, [TextEdit(each.start, each.end, "") for each in gone]).encode()
-
-    # --- bytes that are no memory file, or half of one --------------------------------------------------------------
-
     def in_bytes(self, data: bytes) -> bool:
-        """Whether bytes that cannot be parsed hold the text, or, of others or chosen by an id, lines that end so."""
-        if not said_in(self.needle, data):
-            return False
-        said = unify_newlines(data.decode(errors="replace"))
-        if self._is_own and self.text is not None:
-            return said_in(self.text.strip(), said)
-        lines = [line.strip() for line in said.replace("\0", "\n").split("\n")]
-        return any(
-            all(any(line.endswith(_MARKER.sub("", each.strip())) for line in lines) for each in body.split("\n"))
-            for body in self.bodies
-        )
+        """Whether bytes that are no memory file say the words; of an entry that its id named, at the end of a line."""
+        if not self.is_exact:
+            return said_in(self.words, data)
+        ends = re.compile(rf"{spelled(needle_of(self.words)).pattern}[ \t\r]*(?:[\0\n]|\Z)")
+        return any(ends.search(text) for text in _readings(data))
 
-    def holds_text(self, data: bytes) -> bool:
-        """Whether an entry of the own file holds the text by which the bodies were chosen, in any words."""
-        if not self._is_own or self.text is None or not said_in(self.needle, data):
-            return False
-        return any(said_in(self.text, entry.text) for entry in entries_with(read(self._parse, data), self.needle))
+    def holds_kept(self, each: Kept) -> bool:
+        """Whether a text that is kept in the folder of an entity goes; of what is left the end is enough."""
+        if each.kind == "stray":
+            return self.in_bytes(each.data)
+        return self.holds(each.data) or (each.kind == "left" and each.own is None and self.is_cut(each.data))
 
     def is_cut(self, data: bytes) -> bool:
-        """Whether the bytes end within such an entry, at half of it or more: a write that was stopped."""
-        document = read(self._parse, data.decode(errors="ignore"))
-        last = document.entries[-1:] if document else ()
+        """Whether the bytes end within an entry or the words, at half of it or more: a write that was stopped."""
+        text = data.decode(errors="ignore")
+        document = read(self.parse, text)
+        end = unify_newlines(text) if document is None else says(document.entries[-1]) if document.entries else ""
         return any(
-            body.startswith(says(entry)) and len(says(entry)) * 2 >= len(body) for entry in last for body in self.bodies
+            end.endswith(whole[:length])
+            for whole in self.bodies or {self.words}
+            for length in range((len(whole) + 1) // 2, len(whole))
         )
 
 
 def _marked(text: str, entries: Iterable[Entry]) -> bytes:
     return apply_edits(text, [TextEdit(each.start, each.end, PURGED) for each in entries]).encode()
-
-
-# --- what a declared entity holds -------------------------------------------------------------------------------------
-
-
-class ContentRedaction(Redaction):
-    """Puts a mark in the place of all bytes of a declared entity that hold words, however JSON spells them."""
-
-    def __init__(self, declared: DeclaredEntity, words: str) -> None:
-        """``words`` are matched as they are, but for blanks around them and the kind of line ends."""
-        said = unify_newlines(words).strip()
-        super().__init__(parse, (), needle=b"", text=said)  # no entry is looked for
-        self._mark = canonical_json(PURGED) if declared.content == "json" else PURGED.encode()
-        refuse_mark(said, self._mark.decode())
-        self._words, self._name = said, declared.name
-        self._spelled = spelled(said)
-
-    holds_text = Redaction.holds
-
-    def __call__(self, data: bytes) -> bytes:
-        """The bytes, or the mark if they hold the words."""
-        return self._mark if self.in_bytes(data) else data
-
-    def without(self, data: bytes) -> bytes:
-        """The present content, which its writers alone change. Raises ``EditError`` (``in_content``)."""
-        if self.in_bytes(data):
-            message = f"{self._name} holds the words now"
-            hint = f"Write it without them (catmem write {self._name} FILE --expected REVISION), and purge again"
-            hint = f"Nothing was forgotten. {hint}: every revision, branch and copy that holds them goes whole."
-            raise EditError(message, code="in_content", hint=hint)
-        return data
-
-    def in_bytes(self, data: bytes) -> bool:
-        """Whether bytes hold the words, as they are or as JSON spells them."""
-        return bool(self._spelled.search(data.decode(errors="surrogateescape")))
-
-    def is_cut(self, data: bytes) -> bool:
-        """Whether the bytes end within the words, at half of them or more: a write that was stopped."""
-        lengths = range((len(self._words) + 1) // 2, len(self._words))
-        return any(data.endswith(self._words[:length].encode()) for length in lengths)
-
-
-@lru_cache(maxsize=64)
-def spelled(words: str) -> re.Pattern[str]:
-    """A pattern for words as they are, and as JSON or a value in quotes may spell them."""
-    return re.compile("".join(map(_spellings, words)))
-
-
-def _spellings(character: str) -> str:
-    """A pattern for a character as it is, and as JSON may spell it."""
-    units = character.encode("utf-16-be").hex()
-    escape = "".join(rf"\\u(?i:{units[start : start + 4]})" for start in range(0, len(units), 4))
-    short = re.escape(json.dumps(character, ensure_ascii=False)[1:-1].replace("/", "\\/"))
-    if character == "\n":
-        return rf"(?:\r|\\r|\\u000(?i:d))?(?:\n|{short}|{escape})"
-    return f"(?:{re.escape(character)}|{short}|{escape})"

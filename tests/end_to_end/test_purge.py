@@ -180,3 +180,67 @@ def test_a_row_with_more_words_than_the_entry_of_an_id_is_not_named(root):
     (tea,) = run_json("list", "neo")["entries"]
     said("add", "Tea. At four.", "-p", "neo", "-c", "rules")
     said("purge", "neo/user", tea["id"], "--yes")
+
+
+# --- what could pass for an all-clear --------------------------------------------------------------------------------
+
+ODD = {
+    "Windows-1252": lambda text: f"caf\xe9 {text}\n".encode("cp1252"),
+    "UTF-16": lambda text: f"caf\xe9 {text}\n".encode("utf-16"),
+}
+
+
+@pytest.mark.parametrize("encoded", ODD.values(), ids=ODD)
+@pytest.mark.parametrize("words", [WORDS, "K\xf6nig 4711"])
+def test_a_file_of_another_profile_that_is_no_utf_8_is_named(folder, encoded, words):
+    add_code(words=words)
+    path = put(folder / "homes" / "ann" / "USER.md", "")
+    path.write_bytes(encoded(f"I know it: {words}, too."))
+    for choice, status in (("--dry-run", 0), ("--yes", 1)):
+        told = said("purge", "neo/user", words, choice, status=status)
+        assert "homes/ann/USER.md: ann/user holds the text, and cannot be taken apart: not UTF-8" in told
+    path.write_bytes(encoded("I know nothing."))
+    add_code(words=words)
+    said("purge", "neo/user", words, "--yes")
+
+
+FORMS = {
+    "single quotes": "---\nabout:\n  it: 'Ann''s  zebra4711'\n---\n",
+    "folded": "---\nabout:\n  it: >-\n    It is Ann's\n    zebra4711\n---\n",
+    "double quotes": '---\nabout:\n  it: "Ann\'s \\u007aebra4711"\n---\n',
+    "wrapped": "I know of Ann's\r\nzebra4711.\n",
+}
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize("name", ["ann", "neo"])
+def test_words_in_another_plain_form_are_found(folder, form, name):
+    said("add", "Ann's zebra4711 is the code.", "-p", "neo", "-c", "rules")
+    path = put(folder / "homes" / name / "MEMORY.md", f"{form}Look here.\n§\nTea.\n")
+    told = said("purge", "neo/user", "Ann's zebra4711", "--yes", status=1)
+    assert f"homes/{name}/MEMORY.md: {name}/memory holds the words too: purge it there" in told
+    said("purge", f"{name}/memory", "Ann's zebra4711", "--yes")
+    assert path.read_text() == "Tea.\n"
+
+
+@pytest.mark.parametrize("root", ["files"], indirect=True)
+def test_a_purge_of_the_wrong_entity_names_the_one_that_holds_the_words(root):
+    add_code("ann")
+    put(root / "catmem.yaml", "version: 1\nentities:\n  'notes:a': {content: text, writers: [ann]}\n")
+    put(root / "entities" / "notes%3Aa" / "content.txt", f"{WORDS}\n")
+    (code,) = run_json("list", "ann")["entries"]
+    for words in (WORDS, code["id"]):
+        told = said("purge", "neo/user", words, "--yes", status=2)
+        assert "nothing in neo/user holds the words" in told
+        assert "homes/ann/USER.md: 'catmem purge ann/user -' erases the words there" in told
+    assert "entities/notes%3Aa/content.txt: 'catmem purge notes:a -' erases" in purge(status=2)
+    assert "4711" not in purge(status=2)
+    assert "homes/ann" in said("purge", "notes:a", "The code is", "--yes", status=2)
+    (root / "homes" / "ann" / "USER.md").write_text("Tea.\n")  # its history alone has them
+    assert "homes/ann/USER.md: 'catmem purge ann/user -'" in said("purge", "neo/user", "The code is", "--yes", status=2)
+
+
+def test_a_purge_of_what_no_file_holds_names_none(folder):
+    add_code()
+    told = said("purge", "neo/user", "giraffe", "--yes", status=2)
+    assert "Nothing was forgotten. Give the words as they are within one entry, value or text." in told

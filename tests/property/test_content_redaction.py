@@ -7,10 +7,9 @@ from typing import Any
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from catmem.config.config import DeclaredEntity
 from catmem.digest import canonical_json
 from catmem.names import PURGED
-from catmem.workspace.redaction import ContentRedaction
+from catmem.workspace.redaction import content_redaction
 
 # Few characters, so that words are found often: those of the mark, of JSON and of lines too.
 CHARACTERS = 'ab]["\\\n1p:é😀'
@@ -20,7 +19,6 @@ VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-200, 200) | TEXTS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=4),
 )
-JSON, TEXT = DeclaredEntity("a:b", "json"), DeclaredEntity("a:b", "text")
 
 
 def texts(value: Any) -> Iterator[str]:
@@ -36,7 +34,7 @@ def texts(value: Any) -> Iterator[str]:
 
 @given(VALUES, WORDS)
 def test_a_json_value_that_holds_the_words_in_a_text_number_or_key_goes_whole(value: Any, words: str) -> None:
-    data, redaction = canonical_json(value), ContentRedaction(JSON, words)
+    data, redaction = canonical_json(value), content_redaction(words, "json")
     rest = redaction(data)
     if any(words in text for text in texts(value)):
         assert rest == b'"[purged]"'
@@ -47,7 +45,7 @@ def test_a_json_value_that_holds_the_words_in_a_text_number_or_key_goes_whole(va
 
 @given(st.text(CHARACTERS + "\r", max_size=40), WORDS)
 def test_a_text_that_holds_the_words_goes_whole(text: str, words: str) -> None:
-    data, redaction = text.encode(), ContentRedaction(TEXT, words)
+    data, redaction = text.encode(), content_redaction(words)
     rest = redaction(data)
     if words in text.replace("\r\n", "\n"):
         assert rest == PURGED.encode()
@@ -62,7 +60,7 @@ def test_any_spelling_is_found_where_a_file_is_no_json(words: str, data: st.Data
         for each in words
     ]
     broken = f'{{"a":\n"x{"".join(forms)}y" broken\n}}'.encode()
-    assert ContentRedaction(JSON, words)(broken) == b'"[purged]"'
+    assert content_redaction(words, "json")(broken) == b'"[purged]"'
 
 
 def _escaped(character: str) -> str:
@@ -74,4 +72,4 @@ def _escaped(character: str) -> str:
 def test_half_of_the_words_at_the_end_is_a_write_that_was_stopped(text: str, words: str) -> None:
     assume(len(words) > 1)
     half = words[: (len(words) + 1) // 2]
-    assert ContentRedaction(TEXT, words).is_cut(f"{text}{half}".encode())
+    assert content_redaction(words).is_cut(f"{text}{half}".encode())

@@ -152,10 +152,21 @@ def test_the_other_kind_of_content_is_named(make: Callable[..., Workspace], tmp_
     report = purge(now, ALPHA, CODE)
     (left,) = report.left
     assert left.path.endswith("content.txt")
-    assert left.why == "project:alpha with content: text holds the words too; declare it so, and purge once more"
+    assert left.why == "no entity with this content is declared; declare it so, and purge once more"
     again = make(config=CONFIG.replace("json", "text"))
     assert purge(again, ALPHA, CODE).left == ()
     check_law(again, tmp_path)
+
+
+def test_a_content_that_is_declared_no_more_is_named(make: Callable[..., Workspace]) -> None:
+    make().put(ALPHA, {"a": CODE}, expected=0)
+    now = make(config=CONFIG.partition("entities:")[0])
+    now.add("neo", f"Dial {CODE}.", category="talk")
+    (left,) = purge(now, "neo", CODE).left
+    assert (left.path, left.why.partition(";")[0]) == (
+        "entities/project%3Aalpha/content.json",
+        "no entity with this content is declared",
+    )
 
 
 def test_in_a_database_all_kinds_of_content_are_one_history(make: Callable[..., Workspace], tmp_path: Path) -> None:

@@ -6,11 +6,11 @@ import os
 import pytest
 
 from catmem import Operation
-from catmem.errors import NotUtf8Error
+from catmem.errors import UnreadableError
 from catmem.model.document import parse
 from catmem.seeding.seed_lock import LOCK_NAME
 from catmem.workspace.purging import purge
-from catmem.workspace.redaction import Redaction, needle_of
+from catmem.workspace.redaction import Redaction
 from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
@@ -202,8 +202,9 @@ def test_what_is_no_entry(workspace, old_text, code):
 # --- entries that are taken out of bytes ------------------------------------------------------------------------------
 
 
-def redaction(*bodies, text=None, needle=None):
-    return Redaction(parse, bodies, needle=needle_of(text or bodies[0]) if needle is None else needle, text=text)
+def redaction(body, text=None):
+    """Of an entry, by a text or, as by its id, by its body alone."""
+    return Redaction(parse, text or body, frozenset([body]), is_exact=text is None)
 
 
 @together("newline", [b"\n", b"\r\n"])
@@ -247,19 +248,26 @@ def test_bytes_without_the_entry_are_not_even_parsed():
     def unread(data):
         raise AssertionError(data)
 
-    assert Redaction(unread, ["secret"], needle=b"secret")(b"plain") == b"plain"
+    assert Redaction(unread, "secret")(b"plain") == b"plain"
 
 
-@together("data", [b"one\nsecret\ntwo", b"b0VIM\0secret\0x", b"[source: x] secret\r\n", b"two\nlines\n\xff"])
-def test_where_there_are_no_entries_whole_lines_count(data):
-    assert redaction("secret", "two\nlines", needle=b"").in_bytes(data)
-    assert not redaction("secret", "two\nlines", needle=b"").in_bytes(b"\xffsecrets\nno secret!\ntwo\nother")
+@together("data", [b"one\nsecret\ntwo", b"b0VIM\0secret\0x", b"[source: x] secret\r\n", b"two\nsecret\n\xff"])
+def test_where_there_are_no_entries_the_end_of_a_line_counts(data):
+    assert redaction("secret").in_bytes(data)
+    assert redaction("now\nsecret").in_bytes(data)
+    assert not redaction("secret").in_bytes(b"\xffsecrets\nno secret!\ntwo\nother")
 
 
-def test_the_text_counts_there_too_but_not_in_files_of_others():
-    both = redaction("the card 4711", text="4711")
-    assert (both.in_bytes(b"4711 caf\xe9\n"), both(b"4711 caf\xe9\n")) == (True, b"[purged]")
-    assert (both.elsewhere().in_bytes(b"4711 caf\xe9\n"), both.elsewhere()(b"4711 \xe9")) == (False, b"4711 \xe9")
+@together("text", ["4711", "caf\xe9 4711"])
+@together("encoding", ["cp1252", "utf-16-le", "utf-16-be"])
+def test_the_text_counts_there_too_and_in_files_of_others(text, encoding):
+    data = (
+        f"\xe9 {text}\n".encode(encoding).join([b"\xff\xfe", b""])
+        if "16" in encoding
+        else f"{text} \xe9".encode(encoding)
+    )
+    for each in (redaction("the card 4711", text), redaction("the card 4711", text).elsewhere()):
+        assert (each.in_bytes(data), each(data)) == (True, b"[purged]")
 
 
 def test_what_is_over_the_limit_goes_whole_and_nothing_but_that():
@@ -274,10 +282,10 @@ def test_half_an_entry_at_the_end_is_noticed(data, cut):
 
 
 def test_removing_is_an_edit():
-    assert redaction("secret").without(b"## A\nsecret\n\xc2\xa7\ncaf\n") == b"## A\ncaf\n"
-    assert redaction("secret").without(b"caf\xe9\n") == b"caf\xe9\n"
-    with pytest.raises(NotUtf8Error):
-        redaction("secret").without(b"secret\n\xc2\xa7\ncaf\xe9\n")
+    assert redaction("secret").without(b"## A\nsecret\n\xc2\xa7\ncaf\n", "neo/user") == b"## A\ncaf\n"
+    assert redaction("secret").without(b"caf\xe9\n", "neo/user") == b"caf\xe9\n"
+    with pytest.raises(UnreadableError, match="neo/user holds the text"):
+        redaction("secret").without(b"secret\n\xc2\xa7\ncaf\xe9\n", "neo/user")
 
 
 def test_the_categories_of_a_note_go_if_their_slugs_say_it():

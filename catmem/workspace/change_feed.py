@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import hmac
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from itertools import chain, islice
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -28,22 +28,12 @@ MOST = 256
 """Revisions of one entity that are reported one by one; where more came at once, the newest stands for them."""
 _KEY = secrets.token_bytes(32)
 
+_TO_AGENT = ("event", "entity_id", "revision", "mem_rev", "recorded", "branch", "code")
+_WHO = ("agent_id", "op", "timestamp")
+
 NewsKind: TypeAlias = Literal["revision", "drift", "trouble", "missed"]
 """A new revision. An external change, which no history has yet, or the end of one (``recorded``). That the entity
 cannot be read. That there was more than is reported."""
-
-
-@dataclass(frozen=True, slots=True)
-class News:
-    """Something that happened to an entity."""
-
-    kind: NewsKind
-    entity: str
-    revision: str = "0"
-    digest: str | None = None
-    record: Revision | None = None
-    recorded: bool = True
-    error: CatmemError | None = None
 
 
 class Changes(NamedTuple):
@@ -58,48 +48,55 @@ class Changes(NamedTuple):
 
 def changes_since(workspace: Root, seen: Mapping[str, str | None], actor: str | None) -> Changes:
     """What is new of entities of which the caller has ``seen`` a revision or digest each; ``None`` asks for nothing."""
+    hearer = _Hearer(workspace, actor)
     since: dict[str, str] = {}
-    found: list[News] = []
+    found: list[dict[str, Any]] = []
     for entity, known in seen.items():
         if actor is not None and known is not None and known.startswith("sha256:"):
             raise ForbiddenError(f"{actor} may not ask for digests", hint="Name the revision that you have seen.")
         try:
-            since[entity], news = _since(workspace, entity, known, actor)
-            found += news
+            since[entity], news = _since(workspace.store, entity, known, hearer)
         except (CatmemError, OSError) as error:
-            since[entity] = known or "0"
-            found.append(News("trouble", entity, error=_of_store(error)))
-    return Changes(since, [{"event": each.kind, **said} for each, said in heard(workspace, found, actor)])
+            since[entity], news = known or "0", hearer.news("trouble", entity, **jsonable(_of_store(error)))
+        found += news
+    return Changes(since, found)
 
 
-def _since(workspace: Root, entity: str, seen: str | None, actor: str | None) -> tuple[str, list[News]]:
+def all_entities(workspace: Root, actor: str | None) -> list[str]:
+    """The entities that a caller may hear of."""
+    hearer = _Hearer(workspace, actor)
+    return [entity for entity in named_entities(workspace.config) if hearer.hears(entity)]
+
+
+def _since(store: Store, entity: str, seen: str | None, hearer: _Hearer) -> tuple[str, list[dict[str, Any]]]:
     """What is new to who has ``seen`` a revision or digest, or what an answer before gave; and what to give next time.
 
     That is the newest revision that the caller may hear of, and behind ``~`` a mark of a text that none has yet.
     """
-    tips, now = _standing(workspace.store, entity)
-    news = (News("revision", entity, each.revision, each.digest, each) for each in workspace.store.log(entity))
-    log = (each for each, _ in heard(workspace, news, actor))
+    tips, now = _standing(store, entity)
+    log = (each for each in store.log(entity) if hearer.hears(entity, each))
     first = list(islice(log, 1))
     newest, mark = first[0].revision if first else "0", keyed_digest(now.digest) if now.revision is None else ""
     cursor = f"{newest}~{mark}" if mark else newest
     if seen in {None, now.digest}:
         return cursor, []
     seen, _, before = str(seen).partition("~")
-    newer: list[News] = []
+    newer: list[Revision] = []
     for each in chain(first, log):
-        if seen in {each.revision, each.digest}:
+        if is_known := seen in {each.revision, each.digest}:
             break
         newer.append(each)
         if len(newer) > MOST:
-            newer = [*first, News("missed", entity)]
             break
     else:
-        newer = newer if seen == "0" else [*first, News("missed", entity)]
-    if mark != before and (mark or not newer):
+        is_known = seen == "0"
+    found = [] if is_known else hearer.news("missed", entity)
+    for each in reversed(newer if is_known else first):
+        found += hearer.news("revision", entity, each)
+    if mark != before and (mark or not found):
         head = next((tip.revision for tip in tips if not tip.is_branch), "0")
-        newer = [News("drift", entity, head, now.digest, recorded=not mark), *newer]
-    return cursor, newer[::-1]
+        found += hearer.news("drift", entity, revision=head, recorded=not mark, digest=now.digest)
+    return cursor, found
 
 
 def keyed_digest(digest: str) -> str:
@@ -125,51 +122,48 @@ def _of_store(error: CatmemError | OSError) -> CatmemError:
 # --- who hears it --------------------------------------------------------------------------------------------------
 
 
-def heard(workspace: Root, news: Iterable[News], actor: str | None) -> Iterator[tuple[News, dict[str, Any]]]:
-    """The news that ``actor`` (``None``: a person) hears of, with its rights of now, each as JSON-ready data."""
-    if actor is None:
-        yield from ((each, _whole(each)) for each in news)
-        return
-    try:
-        profile = workspace.profile(actor)
-    except CatmemError:
-        return
-    unbounded = Rights(profile, "user", workspace.config.taxonomy).unbounded
-    read = {name for name, each in workspace.config.entities.items() if reads_entity(each, profile)}
-    for each in news:
-        if unbounded or each.entity in read or (parts_of(each.entity).owner == actor and _is_own(each.record, actor)):
-            said, record = _for_agent(each), each.record
-            if record is not None and (unbounded or each.entity in read or record.note.get("actor") == actor):
-                said |= {"agent_id": record.agent, "op": record.op, "timestamp": record.timestamp}
-            yield each, said
+class _Hearer:
+    """The caller with its rights of now; ``None`` is a person, and a profile that is not right hears nothing."""
 
+    def __init__(self, workspace: Root, actor: str | None) -> None:
+        self.actor = actor
+        self.owner: str | None = None
+        self.is_unbounded, self.reads = actor is None, frozenset[str]()
+        with suppress(CatmemError):
+            if actor is not None:
+                profile, config = workspace.profile(actor), workspace.config
+                self.owner, self.is_unbounded = actor, Rights(profile, "user", config.taxonomy).unbounded
+                self.reads = frozenset(name for name, each in config.entities.items() if reads_entity(each, profile))
 
-def _is_own(record: Revision | None, actor: str) -> bool:
-    return record is None or not record.is_branch or (record.note.get("actor") == actor and not record.is_proposal)
+    def hears(self, entity: str, record: Revision | None = None) -> bool:
+        """Whether the caller hears of an entity, or of a revision of it."""
+        if self.is_unbounded or entity in self.reads:
+            return True
+        is_own = record is None or not record.is_branch or (self._made(record) and not record.is_proposal)
+        return is_own and parts_of(entity).owner == self.owner
 
+    def _made(self, record: Revision) -> bool:
+        return record.note.get("actor") == self.owner
 
-def all_entities(workspace: Root, actor: str | None) -> list[str]:
-    """The entities that a caller may hear of."""
-    every = [News("revision", entity) for entity in named_entities(workspace.config)]
-    return [news.entity for news, _ in heard(workspace, every, actor)]
-
-
-def _whole(news: News) -> dict[str, Any]:
-    record, said = news.record, dict[str, Any]()
-    if record is not None:
-        said = {"agent_id": record.agent, "person": record.person, "op": record.op, "timestamp": record.timestamp}
-    said |= {"digest": news.digest, **(jsonable(news.error) if news.error else {})}
-    return _for_agent(news) | {name: value for name, value in said.items() if value is not None}
-
-
-def _for_agent(news: News) -> dict[str, Any]:
-    said: dict[str, Any] = {"entity_id": news.entity}
-    if news.kind in {"revision", "drift"}:
-        said |= {"revision": news.revision, "mem_rev": revision_number(news.revision)}
-    if news.kind == "drift":
-        said["recorded"] = news.recorded
-    if news.record is not None:
-        said["branch"] = news.record.is_branch
-    if news.error is not None:
-        said["code"] = news.error.code
-    return said
+    def news(
+        self,
+        kind: NewsKind,
+        entity: str,
+        record: Revision | None = None,
+        *,
+        revision: str | None = None,
+        **said: object,
+    ) -> list[dict[str, Any]]:
+        """One piece of news as JSON-ready data, with what the caller may hear of it; none if that is nothing."""
+        if not self.hears(entity, record):
+            return []
+        names = {*_TO_AGENT}
+        if record is not None:
+            revision, said = record.revision, {"branch": record.is_branch, "agent_id": record.agent}
+            said |= {"person": record.person, "op": record.op, "timestamp": record.timestamp, "digest": record.digest}
+            if self.is_unbounded or entity in self.reads or self._made(record):
+                names |= {*_WHO}
+        found: dict[str, object] = {"event": kind, "entity_id": entity, "revision": revision}
+        found |= {"mem_rev": None if revision is None else revision_number(revision), **said}
+        to_all = self.actor is None
+        return [{name: each for name, each in found.items() if each is not None and (to_all or name in names)}]

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from catmem.ops.library import ask
 from catmem.staleness.lineage import blame
-from catmem.workspace.change_feed import News, heard
+from catmem.workspace.change_feed import changes_since
 from catmem.workspace.workspace import Workspace
 from tests.end_to_end.terminal import error_of, run, run_json
 from tests.roots import make_root, put_bytes, text_of
@@ -170,12 +170,10 @@ def test_a_branch_and_an_event_tell_the_name_to_people_alone(user, monkeypatch):
     workspace = Workspace.open(".")
     ((branch,),) = ask(workspace, "branches", "boss").values()
     assert (branch["agent"], "person" in branch) == ("person", False)
-    (record,) = workspace.store.branches("neo/user")[:1]
-    news = [News("revision", "neo/user", record.revision, record.digest, record)]
-    ((_, told),) = heard(workspace, news, None)
-    assert (told["agent_id"], told["person"]) == ("person", "Ada")
-    ((_, to_agent),) = heard(workspace, news, "boss")
-    assert (to_agent["agent_id"], "person" in to_agent) == ("person", False)
+    told = changes_since(workspace, {"neo/user": "1"}, None).changes[-1]
+    assert (told["branch"], told["agent_id"], told["person"]) == (True, "person", "Ada")
+    to_agent = changes_since(workspace, {"neo/user": "1"}, "boss").changes[-1]
+    assert (to_agent["branch"], to_agent["agent_id"], "person" in to_agent) == (True, "person", False)
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,7 @@
 What is new of an entity, and who hears it: tests/unit/server/api/test_changes.py.
 """
 
-import shutil
 import sqlite3
-import subprocess
-import sys
 import time
 from collections import deque
 from contextlib import closing
@@ -140,27 +137,6 @@ def add(workspace, text="Pay on Friday.", name="neo", **how):
     return workspace.add(name, text, category="rules", **how)
 
 
-def program(text, *arguments):
-    subprocess.run([sys.executable, "-c", text, *map(str, arguments)], check=True, timeout=60)
-
-
-WRITES = {
-    "in place": "import sys; open(sys.argv[1], 'w').write(sys.argv[2])",
-    "renamed over": "import os, sys; open(sys.argv[1] + '~', 'w').write(sys.argv[2]); os.rename(sys.argv[1] + '~', sys.argv[1])",
-    "as vim does": "import os, sys; os.rename(sys.argv[1], sys.argv[1] + '~'); open(sys.argv[1], 'w').write(sys.argv[2])",
-}
-
-
-@pytest.mark.parametrize("how", WRITES)
-def test_a_change_by_another_program_is_told(workspace, file, how):
-    add(workspace)
-    told = Told(workspace)
-    program(WRITES[how], file, OUTSIDE)
-    assert told.drift(DIGEST) == {
-        "event": "drift", "entity_id": "neo/user", "revision": "2", "mem_rev": 2, "recorded": False, "digest": DIGEST,
-    }  # fmt: skip
-
-
 def test_a_file_is_told_when_it_is_removed_and_back_and_when_no_history_has_it(workspace, file):
     told = Told(workspace)
     file.write_text(OUTSIDE, encoding="utf-8")
@@ -173,18 +149,6 @@ def test_a_file_is_told_when_it_is_removed_and_back_and_when_no_history_has_it(w
     file.write_bytes(text)
     news = told.until(lambda news: news["recorded"])[0]
     assert (news["event"], news["revision"], news["digest"]) == ("drift", "2", bytes_digest(text))
-
-
-def test_a_folder_that_is_put_in_the_place_of_another_is_watched_on(workspace, file):
-    add(workspace)
-    told = Told(workspace)
-    shutil.copytree(file.parent, file.parent.with_name("copy"), symlinks=True)
-    file.parent.rename(file.parent.with_name("old"))
-    file.parent.with_name("copy").rename(file.parent)
-    file.write_text(OUTSIDE, encoding="utf-8")
-    told.until(lambda news: news.get("digest") == DIGEST)
-    add(workspace)
-    told.until(lambda news: news["revision"] == "4")
 
 
 # --- the same in files and in databases -----------------------------------------------------------------------------------------

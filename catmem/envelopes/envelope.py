@@ -29,9 +29,11 @@ from catmem.writing.request import Operation
 
 SIGNATURE = "hmac-sha256:"
 
-_ALWAYS = ("entity_id", "agent_id", "op_id", "timestamp", "mem_rev", "prev_rev", "parents", "mem_hash", "content")
-_SOMETIMES = ("role_id", "role_hash", "key_id", "signature")
-_FIRST = ("entity_id", "agent_id", "role_id", "role_hash")
+_FIELDS = (
+    "entity_id", "agent_id", "role_id", "role_hash", "op_id", "timestamp", "mem_rev", "prev_rev", "parents", "mem_hash",
+    "content", "key_id", "signature",
+)  # fmt: skip
+"""In the order that people read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +79,8 @@ class Envelope:
         return bytes_digest(canonical_json(asked))
 
     def __json__(self) -> dict[str, Any]:
-        """The envelope as JSON-ready data, in the order that people read; fields that are not given are left out."""
-        fields: dict[str, Any] = {name: getattr(self, name) for name in (*_FIRST, *_ALWAYS, *_SOMETIMES)}
+        """The envelope as JSON-ready data; fields that are not given are left out."""
+        fields: dict[str, Any] = {name: getattr(self, name) for name in _FIELDS}
         fields["parents"] = self.parents if self.names_parents else None
         # A content may be null, which is a value.
         return {name: value for name, value in fields.items() if value is not None or name == "content"}
@@ -99,9 +101,8 @@ class Envelope:
 
 def from_fields(fields: Mapping[str, Any]) -> Envelope:
     """The envelope of fields that fit the schema. ``mem_rev`` and ``parents`` follow from ``prev_rev``."""
-    derived = ("mem_rev", "parents")
     return Envelope(
-        **{name: fields[name] for name in (*_ALWAYS, *_SOMETIMES) if name in fields and name not in derived},
+        **{name: fields[name] for name in _FIELDS if name in fields and name not in {"mem_rev", "parents"}},
         merges=tuple(fields.get("parents", ())[1:]),
         names_parents="parents" in fields,
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -226,7 +227,9 @@ class OperationsWrite(Write):
         cache = self.workspace._cache  # noqa: SLF001 - what was made is not read again
         self.data = current.data if plan.document is document else cache.made(plan.document, document, current.data)
         self.note["actions"] = plan.actions
-        if unread := [] if self.view is None else self.view.unread(plan.document, self.knows):
+        session = self.asked.session
+        knows = partial(session.knows, self.entity) if session is not None else lambda _: False
+        if unread := [] if self.view is None else self.view.unread(plan.document, knows):
             self.note[UNREAD] = unread
 
     def planned(self, document: Document, current: Current) -> Plan:
@@ -235,26 +238,18 @@ class OperationsWrite(Write):
         # before a writer with one came.
         self.view = None
         if current.base is not None:
-            self.view = WriterView(document, self.parsed_or_none(current.base), current.unread())
+            try:
+                base = self.parsed(current.base)
+            except DriftError:
+                base = None
+            self.view = WriterView(document, base, current.unread())
         elif self.expected is None:
             self.view = WriterView(document, document, current.unread())
         return plan_operations(document, self.operations, self.policy, self.view, self.asked.session)
 
-    def knows(self, entry: Entry) -> bool:
-        """Whether the conversation that the write comes from knows an entry; false outside of one."""
-        session = self.asked.session
-        return session is not None and session.knows(self.policy.entity, entry)
-
     def parsed(self, data: bytes) -> Document:
         """The document in some bytes. Raises ``DriftError`` (``not_utf8``, ``too_large``)."""
         return parse_for_write(self.workspace.parse, self.policy.entity, data)
-
-    def parsed_or_none(self, data: bytes) -> Document | None:
-        """The same; ``None`` for bytes that cannot be compared."""
-        try:
-            return self.parsed(data)
-        except DriftError:
-            return None
 
     # --- the answer ------------------------------------------------------------------------------------------------
 

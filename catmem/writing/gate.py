@@ -137,8 +137,6 @@ class Attempt:
     def _hold_back(self, change: Change, current: Current) -> None:
         """Refuse a write that has to wait (``ApprovalError``), and one on what waits itself (``ProposalError``)."""
         self.refuse_proposal(current.revision)
-        if self.workspace.config.approval is None or writer_of(change) in {PERSON, EXTERNAL}:
-            return
         if has_to_wait(self.workspace, self.entity, change, current.data, self.data):
             raise ApprovalError(
                 f"this change of {self.entity} by {change.agent} needs the approval of a person",

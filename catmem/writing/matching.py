@@ -117,7 +117,10 @@ def no_match(wanted: str, visible: Sequence[Entry], entity: str, *, to_agent: bo
     """The error for a text that no entry holds, with the nearest of those that may be shown."""
     look = "List the entries to see" if to_agent else f"See with 'catmem list -p {parts_of(entity).owner}'"
     hint = f"{look} what is there, and give a piece of the text of one."
-    if near := nearest_entries(wanted, visible):
+    words = _words(wanted)
+    shared = [(len(words & _words(entry.body)), -index, entry) for index, entry in enumerate(visible)]
+    alike = sorted((row for row in shared if row[0] > _ALIKE * len(words)), key=lambda row: row[:2], reverse=True)
+    if near := [entry for _, _, entry in alike[:_NEAREST]]:
         quoted = "; ".join(f"{preview(entry, to_agent=to_agent)!r} ({entry.category})" for entry in near)
         hint = f"The nearest: {quoted}. Give a piece of the text as it is there; a list shows the others."
     return NoMatchError(f"no entry of {entity} holds {shown(wanted)}", hint=hint)
@@ -170,14 +173,6 @@ def ambiguous(document: Document, said: str, found: Sequence[Entry], entity: str
         places=places,
         hint="Give a longer piece of the text, the category, or the id of the entry.",
     )
-
-
-def nearest_entries(wanted: str, entries: Sequence[Entry]) -> list[Entry]:
-    """Up to three entries that share most words with a text, and not too few of them."""
-    words = _words(wanted)
-    shared = [(len(words & _words(entry.body)), -index, entry) for index, entry in enumerate(entries)]
-    near = sorted((row for row in shared if row[0] > _ALIKE * len(words)), key=lambda row: row[:2], reverse=True)
-    return [entry for _, _, entry in near[:_NEAREST]]
 
 
 def _words(text: str) -> set[str]:

@@ -19,7 +19,7 @@ from catmem.model.document import LOOKS_TAGGED, Document, Entry, TagValue
 from catmem.model.edit import Edited, add_entry, move_entry, remove_entry, replace_entry, retag_entry
 from catmem.model.layout import is_shared, last_entries, shared_within, spans_of
 from catmem.names import UNCATEGORIZED
-from catmem.staleness.freshness import expired_on
+from catmem.staleness.freshness import expired_on, unverified
 from catmem.store.judgement import REMEDY
 from catmem.syntax.scan import boundary_lines, rescan
 from catmem.syntax.tags import block_size
@@ -106,8 +106,9 @@ class Plan:
         if body == entry.body and tags == old_tags:
             self._leave("replace", entry, "already says that")
             return
-        if body != entry.body:
-            tags = self.policy.reworded(tags, old_tags, body)
+        if body != entry.body:  # the verification of the old words is gone
+            same_day = tags.get("verified_date") == old_tags.get("verified_date")
+            tags = self.policy.dated(unverified(tags) if same_day else tags, body, None)
         self._check_threats([*([body] if body != entry.body else []), *tag_texts(given)])
         self._remark_tags(key for key, value in given.items() if value is not None)
         if operation.content is None or body == entry.body:

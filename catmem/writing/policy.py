@@ -23,7 +23,7 @@ from catmem.config.yamlfile import key_text
 from catmem.errors import CatmemError, EditError, UnknownNameError
 from catmem.model.document import Entry, TagValue, gone_entries
 from catmem.names import UNCATEGORIZED, is_declared
-from catmem.staleness.freshness import stale_after_days, unverified
+from catmem.staleness.freshness import stale_after_days
 from catmem.store.contract import EXTERNAL, PERSON, Change, writer_of
 from catmem.text import unify_newlines
 from catmem.threats import RULES, SECRETS
@@ -67,32 +67,21 @@ class WritePolicy(Rights):
         """Whether answers go to a profile: then they leave out what its prompt would withhold."""
         return self.actor is not None
 
-    def day_before(self, tags: Mapping[str, TagValue], body: str) -> str | None:
-        """The day of words that come back, if they say a later one and may not; empty where nothing dated them."""
-        created = read_date(tags.get("created"))
+    def dated(self, tags: Mapping[str, TagValue], body: str, day: str | None) -> dict[str, TagValue]:
+        """The tags of new words, ``created`` on a ``day`` if they say none; what comes back is as old as it was."""
+        dated = {**tags} if day is None or "created" in tags else {"created": day, **tags}
+        created = read_date(dated.get("created"))
         if created is None or self.may_verify:
-            return None
+            return dated
         from catmem.staleness.lineage import known_days
 
         days = known_days(self.root, self.owner.name, self.actor, body)
         known = min((day for day in days if day is not None), default=None)
-        if known is None:
-            return "" if days else None
-        return known.isoformat() if known < created else None
-
-    def dated(self, tags: Mapping[str, TagValue], body: str, day: str | None) -> dict[str, TagValue]:
-        """The tags of new words, ``created`` on a ``day`` if they say none; what comes back is as old as it was."""
-        if day is not None and "created" not in tags:
-            tags = {"created": day, **tags}
-        known = self.day_before(tags, body)
-        if known == "":
-            return {key: value for key, value in tags.items() if key != "created"}
-        return {**tags} if known is None else {**tags, "created": known}
-
-    def reworded(self, tags: Mapping[str, TagValue], old: Mapping[str, TagValue], body: str) -> dict[str, TagValue]:
-        """The tags of an entry with new words: the verification of the old ones is gone."""
-        is_old = tags.get("verified_date") == old.get("verified_date")
-        return self.dated(unverified(tags) if is_old else tags, body, None)
+        if known is None and days:
+            del dated["created"]  # nothing dated them
+        elif known is not None and known < created:
+            dated["created"] = known.isoformat()
+        return dated
 
     def wrote(self, body: str) -> bool:
         """Whether the actor, a profile, alone wrote these words in the file."""
@@ -334,11 +323,11 @@ class EntryState(NamedTuple):
 
 def has_to_wait(workspace: Root, entity: str, change: Change, before: bytes, after: bytes) -> bool:
     """Whether ``change``, which makes ``after`` of ``before``, waits by the policy of the root."""
-    from catmem.staleness.lineage import differing, histories_of
-
     policy, writer = workspace.config.approval, writer_of(change)
     if policy is None or is_declared(entity) or writer in {PERSON, EXTERNAL}:
         return False
+    from catmem.staleness.lineage import differing, histories_of
+
     closes = policy.agents != "off" and _closes_unmerged(workspace, entity, change, writer)
     if closes or before == after or policy.agents == "all":
         return closes or before != after

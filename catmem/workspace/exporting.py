@@ -15,7 +15,7 @@ from catmem.model.document import Document, Entry, Version, parse
 from catmem.model.splice import composed
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED, parts_of
 from catmem.store.contract import PERSON, Rows
-from catmem.store.table_rows import MOST_BYTES, Codec, EditedRows, FoundRow, copy_digest, copy_text, row_copy, rows_of
+from catmem.store.table_rows import MOST_BYTES, EditedRows, FoundRow, copy_digest, copy_text, row_copy, rows_of
 from catmem.text import printable_json
 from catmem.workspace.change_plan import ChangePlan, FileChange
 from catmem.workspace.init import has_bytes
@@ -198,7 +198,7 @@ def _check_new_texts(workspace: Root, entity: str, old: bytes, new: bytes, *, al
         check_threats(texts, workspace.config, to_agent=False, allow_secret=allow_secret)
 
 
-def edited_by(codec: Codec, entity: str, data: bytes, rows: Sequence[Mapping[str, Any]]) -> EditedRows:
+def edited_by(codec: RowCodec, entity: str, data: bytes, rows: Sequence[Mapping[str, Any]]) -> EditedRows:
     """What the rows of a snapshot make of an entity's bytes; what they do not touch stays."""
     found = codec.known([_found(number, row) for number, row in enumerate(rows)])
     # What comes back before the first entry of a category is put behind it; the second time that moves.

@@ -14,7 +14,8 @@ from typing import Any
 
 from catmem.plugins.sql.connections import Link, Statement
 from catmem.plugins.sql.tables import AT_THE_END
-from catmem.store.table_rows import Changed, Codec, FoundRow, TableRow
+from catmem.store.table_rows import Changed, FoundRow, TableRow
+from catmem.workspace.rows import RowCodec
 
 GAP = 10**9
 """Between two positions in a row that was written at once."""
@@ -58,7 +59,7 @@ class UncountedError(Exception):
     """A row that was to be changed is not what was recorded, and nothing counted its external change."""
 
 
-def found_rows(link: Link, entity: str, codec: Codec) -> list[FoundRow]:
+def found_rows(link: Link, entity: str, codec: RowCodec) -> list[FoundRow]:
     """All rows of an entity, in order, by the names that their categories have now."""
     return codec.known([_row(*found) for found in link.rows(_ALL, entity=entity)])
 

@@ -24,6 +24,7 @@ from catmem.errors import BusyError, DriftError, NoMatchError, RefusedError, Sto
 from catmem.plugins.sql import entry_rows, log_rows, sql_upkeep
 from catmem.plugins.sql.connections import Database, DriverError, Link, TransientError, new_schema
 from catmem.plugins.sql.log_rows import Base, Heads, LogHistory, LogStep, Meta, chain_start, columns_of, next_step
+from catmem.plugins.sql.sql_upkeep import find_copy, keep_rows
 from catmem.plugins.sql.tables import ChangedTablesError, Readiness, version_of
 from catmem.store.contract import (
     EXTERNAL,
@@ -51,7 +52,7 @@ from catmem.store.contract import (
     unknown_revision,
 )
 from catmem.store.judgement import KnownRevision, KnownState, complete, drifted, judge, last_own, unread
-from catmem.store.table_rows import Codec, find_copy, keep_rows
+from catmem.workspace.rows import RowCodec
 from catmem.workspace.stores import Backend, Opening, tier_of
 
 TIMEOUT = 10.0
@@ -67,7 +68,13 @@ class SqlStore(LastingStore):
     """Entities in a database. Safe to use from several threads, processes and, with PostgreSQL, hosts at once."""
 
     def __init__(
-        self, url: str, codec: Codec, *, folder: Path | None = None, root: Path | None = None, timeout: float = TIMEOUT
+        self,
+        url: str,
+        codec: RowCodec,
+        *,
+        folder: Path | None = None,
+        root: Path | None = None,
+        timeout: float = TIMEOUT,
     ) -> None:
         """``folder`` is where rows that others changed are kept; ``root`` keeps that it has this database."""
         self._database = Database(url, timeout=timeout, root=root)
@@ -629,7 +636,6 @@ _BEGINNINGS = {b"SQLi", b"7\x7f\x06\x82", b"7\x7f\x06\x83"}
 
 def _open_database(opening: Opening, url: str) -> Store:
     config = opening.config
-    from catmem.workspace.rows import RowCodec
 
     codec = RowCodec(opening.parse, tier_of(opening.profile))
     return SqlStore(url, codec, folder=config.root, root=config.root if opening.is_own else None)

@@ -10,20 +10,34 @@ change), ``bad_rows`` (rows that are no entries), ``not_counted`` (triggers are 
 from __future__ import annotations
 
 import json
+import os
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from catmem.digest import bytes_digest
-from catmem.errors import BusyError, DamagedError, RefusedError
+from catmem.errors import BusyError, DamagedError, RefusedError, StoreError
+from catmem.files import os_errors
 from catmem.plugins.sql import entry_rows, log_rows
 from catmem.plugins.sql.connections import Database, Link, Statement
 from catmem.plugins.sql.log_rows import LogHistory, LogStep, Meta, chain_start, chained, columns_of
 from catmem.plugins.sql.tables import is_counted, version_of
 from catmem.store.changes import redacted
 from catmem.store.contract import Erasure, Fault, Feature, Kept, Left, Revision, Rows, tips
-from catmem.store.table_rows import Codec, FoundRow, copies, read_copy, rows_of
+from catmem.store.files.system import FOLDER, System, new_file
+from catmem.store.table_rows import (
+    MOST_BYTES,
+    FoundRow,
+    copies,
+    copy_text,
+    numbered_copies,
+    row_copy,
+    rows_of,
+)
+from catmem.workspace.rows import RowCodec
 
 _OPEN_TO_ALL = (
     "SELECT 1 FROM pg_catalog.pg_namespace, "
@@ -87,7 +101,7 @@ def all_rows(link: Link) -> Rows:
     return Rows(rows, dict.fromkeys((str(row["entity"]) for row in rows), (0, 0)) | log_rows.generations(link))
 
 
-def look_over(database: Database, codec: Codec, steps: Callable[[str], Iterator[LogStep]]) -> list[Fault]:
+def look_over(database: Database, codec: RowCodec, steps: Callable[[str], Iterator[LogStep]]) -> list[Fault]:
     """What is not right; ``steps`` gives the log of an entity."""
     faults = list(_whole(database))
     with database.reading() as link:
@@ -112,7 +126,7 @@ def _whole(database: Database) -> Iterator[Fault]:
                 yield Fault("database_damaged", str(said), database.name, _RESTORE)
 
 
-def _entity(database: Database, codec: Codec, entity: str, store: str, steps: Iterator[LogStep]) -> list[Fault]:
+def _entity(database: Database, codec: RowCodec, entity: str, store: str, steps: Iterator[LogStep]) -> list[Fault]:
     place = f"{database.kind}:{entity}"
     faults: list[Fault] = []
     with database.reading() as link:
@@ -146,7 +160,7 @@ def _entity(database: Database, codec: Codec, entity: str, store: str, steps: It
 
 
 def _rows(  # noqa: PLR0913, PLR0917 - what there is, and what there should be
-    codec: Codec, entity: str, there: Meta, head: bytes, rows: list[FoundRow], place: str
+    codec: RowCodec, entity: str, there: Meta, head: bytes, rows: list[FoundRow], place: str
 ) -> Iterator[Fault]:
     if not there.is_drifted:
         if entry_rows.differ(rows, codec.rows(entity, head)):
@@ -233,7 +247,7 @@ def clean_up(database: Database, entity: str) -> list[Left]:
     return [Left(Path(f"{database.path}-wal"), _OPEN)] if busy else []
 
 
-def kept(folder: Path, entity: str, codec: Codec) -> Iterator[Kept]:
+def kept(folder: Path, entity: str, codec: RowCodec) -> Iterator[Kept]:
     """What copies of rows say, as memory files."""
     for path in copies(folder):
         rows = codec.known([_row(number, each) for number, each in enumerate(rows_of(read_copy(path) or {}, entity))])
@@ -255,9 +269,80 @@ def _row(number: int, said: dict[str, object]) -> FoundRow:
     )
 
 
-def erase_copies(folder: Path, entity: str, codec: Codec, erasure: Erasure) -> list[Path]:
+def erase_copies(folder: Path, entity: str, codec: RowCodec, erasure: Erasure) -> list[Path]:
     holding = dict.fromkeys(each.path for each in kept(folder, entity, codec) if erasure.holds(each))
     for path in holding:
         with suppress(FileNotFoundError):
             path.unlink()
     return list(holding)
+
+
+# --- a copy of all rows for each external change of them ---
+
+KEPT = 100
+"""How many copies are kept."""
+
+KEPT_FOR = 30 * 24 * 3600
+"""For how many seconds; the newest of all stays whatever its age."""
+
+
+def keep_rows(folder: Path, entity: str, rows: Rows) -> Path:
+    """Keep rows as they were found after an external change of those of an entity, and say where."""
+    with os_errors(
+        "no copy of the external change could be kept",
+        path=folder,
+        hint="So nothing else was written. Make the folder writable.",
+        kind=StoreError,
+    ):
+        there = find_copy(folder, entity, rows.generations[entity])
+        if there is not None and rows_of(read_copy(there) or {}, entity) == rows_of({"entries": rows.rows}, entity):
+            return there
+        path = _write_copy(folder, copy_text(row_copy(rows, entity)))
+        _remove_old(folder)
+    return path
+
+
+def find_copy(folder: Path, entity: str, generations: tuple[int, int]) -> Path | None:
+    """The newest copy that was made of an external change, by the generations of its entity before and after."""
+    wanted = (entity, *generations)
+    for path in reversed(copies(folder)):
+        said = read_copy(path) or {}
+        if tuple(map(said.get, ("entity", "generation_observed", "generation_actual"))) == wanted:
+            return path
+    return None
+
+
+def _remove_old(folder: Path) -> None:
+    oldest = time.time() - KEPT_FOR
+    for number, path in enumerate(reversed(copies(folder))):
+        with suppress(FileNotFoundError):  # another process removed it just now
+            if number and (number >= KEPT or path.stat().st_mtime < oldest):
+                path.unlink()
+
+
+def read_copy(path: Path) -> dict[str, Any] | None:
+    """What a copy says; ``None`` for a file that only has the name of one."""
+    try:
+        if path.is_symlink() or path.stat().st_size > MOST_BYTES:
+            return None
+        there = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None  # it is left alone, and another one written
+    return there if isinstance(there, dict) else None
+
+
+def _write_copy(folder: Path, data: bytes) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    # Its name comes behind all others, also in the same second, and whatever the clock says.
+    stamp, number = max([(int(time.time()), 0), *(place for place, _ in numbered_copies(folder)[-1:])])
+    system, descriptor = System(), os.open(folder, FOLDER | os.O_CLOEXEC)
+    try:
+        while True:
+            number += 1
+            name = f"memory.bak.{stamp}.json" if number == 1 else f"memory.bak.{stamp}-{number}.json"
+            with suppress(FileExistsError):
+                new_file(system, name, descriptor, data, mode=0o600, sync=system.fsync)
+                system.fsync(descriptor)
+                return folder / name
+    finally:
+        system.close(descriptor)

@@ -3,8 +3,8 @@
 import pytest
 
 from catmem.errors import DamagedError
+from catmem.plugins.sql import sql_upkeep
 from catmem.plugins.sql.connections import Database
-from catmem.store import table_rows
 from tests.erasures import erasure_of
 from tests.unit.store.sql.writes import USER, put
 
@@ -121,9 +121,9 @@ def test_copies_are_kept_within_bounds_and_the_newest_always(store, client, fold
         return len(list(folder.glob("memory.bak.*.json")))
 
     put(store, b"## A\none\n")
-    monkeypatch.setattr(table_rows, "KEPT", 6)
+    monkeypatch.setattr(sql_upkeep, "KEPT", 6)
     assert changed(9) == 6
-    monkeypatch.setattr(table_rows, "KEPT_FOR", -1)
+    monkeypatch.setattr(sql_upkeep, "KEPT_FOR", -1)
     assert changed(1) == 1
     assert any("theirs 0" in path.read_text() for path in folder.glob("memory.bak.*.json"))
 

@@ -263,7 +263,12 @@ def make_envelope(
     plain = content if is_declared(entity) else _plain(content)
     if prev is None:
         _refuse_unseen(workspace, entity, plain, name)
-        prev, adopted = newest(workspace, entity)
+        now = workspace.store.read(entity)
+        if now.revision is None:
+            change = Change(op="adopt", agent=PERSON)
+            now = gate.commit(workspace, entity, None, lambda current: current.data, change)
+            adopted = now.revision
+        prev = now.revision or "0"
     given = {"entity_id": entity, "prev_rev": prev, "content": plain}
     if how.get("op_id"):
         given["op_id"] = how["op_id"]
@@ -285,7 +290,8 @@ def _completed(agent: str, role: Profile | None, given: Mapping[str, Any]) -> di
     now = clock.now().strftime("%Y-%m-%dT%H:%M:%SZ")
     fields: dict[str, Any] = {"agent_id": agent, "op_id": uuid4().hex, "timestamp": now, **said, **given}
     if "prev_rev" in given:
-        prev = _revision(given["prev_rev"])
+        prev = given["prev_rev"]
+        prev = int(prev) if isinstance(prev, str) and prev.isdecimal() else prev
         parents = given.get("parents") or ([prev] if prev else [])
         fields |= {"prev_rev": prev, "mem_rev": revision_number(str(prev)) + 1, "parents": parents}
     try:
@@ -293,10 +299,6 @@ def _completed(agent: str, role: Profile | None, given: Mapping[str, Any]) -> di
     except (TypeError, ValueError, RecursionError) as error:
         message = "the content holds what JSON cannot say"
         raise EnvelopeError(message, key="content", hint="Give plain values.") from error
-
-
-def _revision(named: Any) -> Any:  # noqa: ANN401 - any JSON value, which the schema looks at
-    return int(named) if isinstance(named, str) and named.isdecimal() else named
 
 
 def _refuse_unseen(workspace: Root, entity: str, content: Any, agent: str) -> None:  # noqa: ANN401 - JSON
@@ -315,16 +317,6 @@ def _refuse_unseen(workspace: Root, entity: str, content: Any, agent: str) -> No
             key="prev_rev",
             hint="Nothing was made. Read it, and say which revision you saw (--prev).",
         )
-
-
-def newest(workspace: Root, entity: str) -> tuple[str, str | None]:
-    """The revision of what is there now, and the same again if it was taken in for that: no history had it yet."""
-    now = workspace.store.read(entity)
-    adopts = now.revision is None
-    if adopts:
-        change = Change(op="adopt", agent=PERSON)
-        now = gate.commit(workspace, entity, None, lambda current: current.data, change)
-    return now.revision or "0", now.revision if adopts else None
 
 
 def _plain(content: Any) -> Any:  # noqa: ANN401 - what a caller gives, and JSON

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
 
@@ -75,7 +75,7 @@ class Operation:
 
     def __json__(self) -> dict[str, Any]:
         """What is asked, as JSON-ready data; fields that are not given are left out."""
-        return {each.name: getattr(self, each.name) for each in fields(self) if getattr(self, each.name) is not None}
+        return {name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
 
     def check(self) -> None:
         """Raise ``EditError`` for an action that there is not, what it needs, and what it does not take."""
@@ -86,9 +86,9 @@ class Operation:
                 hint=suggestion(str(self.action), get_args(Action), "actions"),
             )
         needs, takes = _FIELDS[self.action]
-        given = [each.name for each in fields(self) if getattr(self, each.name) is not None]
+        given = self.__json__()
         refuse_untaken(self.action, given, ("action", *needs, *takes), "bad_operation")
-        missing = [name for name in needs if getattr(self, name) is None]
+        missing = [name for name in needs if name not in given]
         if self.action == "replace" and self.content is None and self.tags is None:
             missing.append("content")
         if missing:

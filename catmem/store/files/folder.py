@@ -109,6 +109,7 @@ class Folder:
         self._made = False
         self._named = False
         self._place: Place | None = None
+        self._paths: dict[str, Path] = {}
         self._identities: tuple[FolderIdentity, ...] = ()
 
     @cached_property
@@ -362,7 +363,7 @@ class Folder:
 
     def file_path(self, name: str) -> Path:
         """The path of a file in the folder, for messages."""
-        return self.path / name
+        return self._paths.get(name) or self._paths.setdefault(name, self.path / name)
 
     def put_aside(self, name: str) -> None:
         """Give a file in ``gen/`` a name that promises nothing."""

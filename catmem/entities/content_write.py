@@ -20,7 +20,7 @@ from catmem.errors import (
     UnknownNameError,
     UnreadableError,
 )
-from catmem.store.contract import EXTERNAL, Current
+from catmem.store.contract import EXTERNAL
 from catmem.workspace.history import declared_of
 from catmem.writing.drift_guard import READ_FIRST
 from catmem.writing.entry_write import AGAIN, Write
@@ -65,21 +65,19 @@ class ContentWrite(Write):
 
     def make(self) -> None:
         self._refuse_unseen()
-        self.before = self.current.data.decode(errors="replace")
+        current = self.current
+        self.before = current.data.decode(errors="replace")
         self.reworded = [(self.before, self.wanted.decode(errors="replace"))]
-        self.data = self._joined(self.current)
-
-    def _joined(self, current: Current) -> bytes:
-        """What others changed since the writer's view is brought together with the content, or refused."""
+        self.data = self.wanted
         if current.base is None or current.base == current.data:
-            return self.wanted
-        try:
+            return
+        try:  # what others changed since the writer's view is brought together with it
             merged = merge_contents(self.declared, current.base, current.data, self.wanted)
         except UnreadableError as error:
             raise DriftError(error.message, hint=AGAIN) from error
         if merged.conflicts:
             raise DriftError(f"{self.declared.name} was changed where this write would change it", hint=AGAIN)
-        return merged.data
+        self.data = merged.data
 
     def _refuse_unseen(self) -> None:
         """Refuse to write over what another program wrote, and an agent was not shown: since it knew the content."""

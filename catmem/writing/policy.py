@@ -83,10 +83,6 @@ class WritePolicy(Rights):
             dated["created"] = known.isoformat()
         return dated
 
-    def wrote(self, body: str) -> bool:
-        """Whether the actor, a profile, alone wrote these words in the file."""
-        return self.actor is not None and self.history().writers(body) == {self.actor.name}
-
     def history(self) -> EntryHistory:
         """What the history of the file tells the actor, as it is now."""
         from catmem.staleness.lineage import histories_of

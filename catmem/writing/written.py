@@ -166,7 +166,10 @@ def refuse_over_budget(old: Document, new: Document, policy: WritePolicy, is_mad
     if not policy.to_agent and (moved or bodies == kept):
         return
     there = [each for each in policy.visible_entries(new) if policy.may_write(each.category) and not is_made(each)]
-    own = {each.id for each in there if policy.wrote(each.body)} if policy.to_agent else None
+    own = None
+    if policy.actor is not None:
+        writers = policy.history().writers
+        own = {each.id for each in there if writers(each.body) == {policy.actor.name}}
     named = could_go(there, policy.owner, policy.config, policy.today, own)
     error = over_budget(policy.entity, before, size, limit, named)
     longest = max((size_of(each.raw) for each in new.entries if is_made(each)), default=0)

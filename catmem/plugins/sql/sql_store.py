@@ -636,7 +636,6 @@ _BEGINNINGS = {b"SQLi", b"7\x7f\x06\x82", b"7\x7f\x06\x83"}
 
 def _open_database(opening: Opening, url: str) -> Store:
     config = opening.config
-
     codec = RowCodec(opening.parse, tier_of(opening.profile))
     return SqlStore(url, codec, folder=config.root, root=config.root if opening.is_own else None)
 

@@ -313,6 +313,9 @@ def load_config(root: str | Path) -> Config:
     path = folder / CONFIG_NAME
     # A link that leads nowhere is no missing file: with the defaults in its place a closed taxonomy would be open.
     if not os.path.lexists(path):
+        if os.path.lexists(other := path.with_suffix(".yml")):
+            hint = f"Rename it to {CONFIG_NAME}: until then nothing reads it."
+            raise ConfigError(f"the configuration of a root is called {CONFIG_NAME}", path=other, hint=hint)
         return Config(folder)
     return _config(folder, load_yaml(path))
 

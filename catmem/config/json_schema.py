@@ -69,9 +69,7 @@ def check_file(file: YamlFile, schema_name: str) -> dict[str, Any]:
 def tag_faults(
     tags: Mapping[str, str | list[str]], extra_schema: Mapping[str, Mapping[str, Any]] | None = None
 ) -> list[tuple[str, str]]:
-    """``(tag, message)`` for each value that does not fit ``schemas/tags.schema.json`` or the schema that
-    ``extra_schema`` gives for its tag, in the order of the tags. An undeclared tag fits with any value.
-    """  # noqa: D205 - one sentence
+    """``(tag, message)`` for each value that does not fit the schema of its tag; an undeclared tag fits with any."""
     declared = extra_schema or {}
     given = {tag: value for tag, value in tags.items() if tag in declared or not _is_plain(tag, value)}
     if not given:

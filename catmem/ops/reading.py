@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from catmem.config.access import Rights, targets_read, visible
+from catmem.config.access import Rights, all_problems, targets_read, visible
 from catmem.config.config import is_pattern, split
 from catmem.config.profile import Profile, profile_names, refuse_no_root
 from catmem.errors import CatmemError, ForbiddenError
@@ -65,7 +65,7 @@ def show(
         tell_of_rows(call, profile, target or "user")
         return _seen(call, profile, target or "user")
     workspace, document = _read(call, str(file))
-    problems = workspace.problems(document)
+    problems = all_problems(document, workspace.config)
     return _file(document.form(document.title, document.by_category, problems), document, problems)
 
 
@@ -90,7 +90,7 @@ def _seen(call: Call, profile: str, target: str) -> Outcome:
     file = seen_file(call.root, profile, target, recorded=call.for_program)
     tell_of_file(call, file)
     view = visible(file.document, target, call.root.profile(profile), call.root.config.taxonomy)
-    problems = view.problems(call.root.problems(file.document))
+    problems = view.problems(all_problems(file.document, call.root.config))
     return _file({**view.form(problems), "files": {target: jsonable(file)}}, file.document, problems)
 
 

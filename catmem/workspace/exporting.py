@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from catmem.config.access import all_problems
 from catmem.errors import NotUtf8Error, UnreadableError, WouldOverwriteError, errors_at
 from catmem.files import os_errors, read_bounded, replace_file
 from catmem.model.document import Document, Entry, Version, parse
@@ -58,7 +59,7 @@ def export(workspace: Root, profiles: Sequence[str], form: Form, target: str | N
 
 
 def _exported(workspace: Root, profile: str, target: str, document: Document, form: Form) -> Exported:
-    said = document.form(document.title, document.by_category, workspace.problems(document))
+    said = document.form(document.title, document.by_category, all_problems(document, workspace.config))
     name = f"{profile}/{FILE_NAMES[target]}"
     if form == "json":
         text = printable_json(said, indent=2) + "\n"

@@ -16,7 +16,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
-from catmem.config.access import View, all_problems, visible
+from catmem.config.access import View, visible
 from catmem.config.config import Config, find_root, load_config
 from catmem.config.json_schema import shown
 from catmem.config.profile import (
@@ -40,7 +40,7 @@ from catmem.errors import (
     wrong_type,
 )
 from catmem.files import read_bounded
-from catmem.model.document import Document, Problem
+from catmem.model.document import Document
 from catmem.names import TARGETS, known_target
 from catmem.text import MAX_FILE_BYTES
 from catmem.workspace.profile_memory import Cache, Notice, Reading, read_document, read_memory
@@ -184,10 +184,6 @@ class Root:
         """
         memory = read_memory(self, name, source=source).narrowed(categories, budget)
         return memory.prompt(as_of=as_of, style=style, counter=counter)
-
-    def problems(self, document: Document) -> tuple[Problem, ...]:
-        """Everything that looks wrong in a document of this root, tags and undeclared categories included."""
-        return all_problems(document, self.config)
 
     def warnings(self, name: str, *, source: str | None = None) -> tuple[Notice, ...]:
         """What to know before you build the prompt of a profile: tags that do not count, selectors that match nothing.

@@ -112,6 +112,15 @@ def test_a_folder_or_a_broken_link_is_not_taken_for_a_missing_file(tmp_path):
     assert caught.value.code == "not_a_file"
 
 
+def test_a_configuration_with_the_other_ending_of_yaml_is_not_passed_over(tmp_path):
+    (tmp_path / "catmem.yml").write_text("taxonomy: {closed: true}\n")
+    with pytest.raises(ConfigError, match="the configuration of a root is called") as caught:
+        load_config(tmp_path)
+    assert "Rename it to catmem.yaml" in caught.value.hint
+    (tmp_path / "catmem.yaml").write_text("version: 1\n")
+    assert not load_config(tmp_path).taxonomy.closed
+
+
 def test_the_root_is_found_upward(tmp_path, monkeypatch):
     deep = tmp_path / "root" / "a" / "b"
     deep.mkdir(parents=True)

@@ -70,6 +70,11 @@ FIRST = {
     *("proposals", "review", "lint", "undo", "seed", "log", "mcp", "serve"),
 }
 """Those of the first screen, ``catmem --help``; a plugin says of its own which are."""
+READS = {
+    *("show", "list", "prompt", "search", "help", "rule", "schema", "access", "stats", "log", "blame", "diff", "watch"),
+    *("branches", "audit", "doctor", "key list", "token list", "store info", "role-hash", "mcp", "serve"),
+}
+"""Operations that write nothing themselves: one whose output is lost can be repeated."""
 OTHERS = ("http_memory", "memory_tool")
 """Modules whose operations are no commands."""
 MODULES = {name: module for commands in GROUPS.values() for name, (module, _) in commands.items()}

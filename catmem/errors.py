@@ -33,6 +33,19 @@ class ErrorPlace(TypedDict, total=False):
     key: str | None
 
 
+class ErrorFields(ErrorPlace, total=False):
+    """What errors of one class say besides, as attributes too."""
+
+    candidates: Sequence[str]
+    places: Sequence[Mapping[str, Any]]
+    size: int
+    limit: int
+    could_go: Sequence[Mapping[str, Any]]
+    conflicts: Sequence[Mapping[str, Any]]
+    expected: str | None
+    found: str | None
+
+
 @cache
 def catalogue() -> dict[str, Any]:
     """The classes of errors by their names: their statuses, and their codes, which may have statuses of their own."""
@@ -46,9 +59,13 @@ class CatmemError(Exception):
     code = "error"
     also: ClassVar[tuple[str, ...]] = ()
     """Fields of the class that its JSON adds."""
+    path: str | None = None
+    line: int | None = None
+    column: int | None = None
+    key: str | None = None
 
     def __init__(
-        self, message: str, *, code: str | None = None, hint: str | None = None, **place: Unpack[ErrorPlace]
+        self, message: str, *, code: str | None = None, hint: str | None = None, **fields: Unpack[ErrorFields]
     ) -> None:
         """``code`` is by default that of the class."""
         super().__init__(message)
@@ -57,17 +74,10 @@ class CatmemError(Exception):
             self.code = code
         self.exit_status = self._listed("exit")
         self.hint = hint
-        self._stands_at(**place)
-
-    def _stands_at(
-        self,
-        path: str | PathLike[str] | None = None,
-        line: int | None = None,
-        column: int | None = None,
-        key: str | None = None,
-    ) -> None:
-        self.path = None if path is None else str(path)
-        self.line, self.column, self.key = line, column, key
+        for name, value in fields.items():
+            setattr(self, name, value)
+        if self.path is not None:
+            self.path = str(self.path)
 
     @property
     def http_status(self) -> int:
@@ -196,45 +206,31 @@ class NoMatchError(EditError):
 class AmbiguousError(EditError):
     """Several entries hold the text that was asked for; ``candidates`` are their bodies, in file order.
 
-    ``places`` say of each its ``category`` and ``id``, and to a person its ``line``.
+    ``places`` say of each its ``category`` and ``id``, and to a person its ``line``. Both are shown to who asked, so
+    they are filtered by access.
     """
 
     code = "ambiguous"
     also = ("candidates", "places")
-
-    def __init__(
-        self,
-        message: str,
-        candidates: Sequence[str],
-        *,
-        places: Sequence[Mapping[str, Any]] = (),
-        hint: str | None = None,
-    ) -> None:
-        """``candidates`` are shown to the user, so the caller filters them by access first."""
-        super().__init__(message, hint=hint)
-        self.candidates = tuple(candidates)
-        self.places = tuple(places)
+    candidates: Sequence[str] = ()
+    places: Sequence[Mapping[str, Any]] = ()
 
 
 class OverBudgetError(EditError):
-    """The file would have more characters than its limit; ``size`` is what it would have, ``limit`` what it may."""
+    """The file would have more characters than its limit; ``size`` is what it would have, ``limit`` what it may.
+
+    ``could_go`` are entries that might leave, as JSON-ready data, filtered by access.
+    """
 
     code = "over_budget"
     also = ("size", "limit", "over_by", "could_go")
+    size = limit = 0
+    could_go: Sequence[Mapping[str, Any]] = ()
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        size: int,
-        limit: int,
-        could_go: Sequence[Mapping[str, Any]] = (),
-        hint: str | None = None,
-    ) -> None:
-        """``could_go`` are entries that might leave, as JSON-ready data, filtered for the caller."""
-        super().__init__(message, hint=hint)
-        self.size, self.limit, self.over_by = size, limit, size - limit
-        self.could_go = tuple(could_go)
+    @property
+    def over_by(self) -> int:
+        """How many characters are over the limit."""
+        return self.size - self.limit
 
 
 class EnvelopeError(CatmemError):
@@ -271,25 +267,12 @@ class RefusedError(CatmemError):
     """
 
     code = "refused"
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        expected: str | None = None,
-        found: str | None = None,
-        code: str | None = None,
-        hint: str | None = None,
-        **place: Unpack[ErrorPlace],
-    ) -> None:
-        """``hint`` is the remedy; it stands in its JSON as ``remediation`` too."""
-        super().__init__(message, code=code, hint=hint, **place)
-        self.expected = expected
-        self.found = found
-        self.drift_backup: str | None = None
-        self.generation_observed: int | None = None
-        self.generation_actual: int | None = None
-        self.head: Mapping[str, Any] | None = None
+    expected: str | None = None
+    found: str | None = None
+    drift_backup: str | None = None
+    generation_observed: int | None = None
+    generation_actual: int | None = None
+    head: Mapping[str, Any] | None = None
 
     def __json__(self) -> dict[str, Any]:
         """Adds ``reason`` (the code), ``remediation`` (the hint), ``expected``, ``found`` and ``drift_backup``.
@@ -331,17 +314,12 @@ class MergeConflictError(RefusedError):
     """Both sides of a merge changed the same entry, and nothing says who wins.
 
     ``conflicts`` are JSON-ready: of each its ``reason``, ``category``, and the texts of ``base``, ``ours``, ``theirs``.
+    They are shown to who asked, so they are filtered by access.
     """
 
     code = "merge_conflict"
     also = ("conflicts",)
-
-    def __init__(
-        self, message: str, conflicts: Sequence[Mapping[str, Any]], *, found: str | None = None, hint: str | None = None
-    ) -> None:
-        """``conflicts`` are shown to the user, so the caller filters them by access first."""
-        super().__init__(message, found=found, hint=hint)
-        self.conflicts = tuple(conflicts)
+    conflicts: Sequence[Mapping[str, Any]] = ()
 
 
 class OperationCollisionError(RefusedError):

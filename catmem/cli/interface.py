@@ -17,6 +17,7 @@ from click.core import ParameterSource
 
 from catmem import clock
 from catmem.cli.output import (
+    OutputError,
     emit,
     emit_json,
     given_root,
@@ -28,12 +29,14 @@ from catmem.cli.output import (
     say_all,
 )
 from catmem.clock import read_date
+from catmem.commands import READS
 from catmem.config.json_schema import nearest
 from catmem.errors import CatmemError, EditError, UnreadableError, errors_at
 from catmem.files import read_bounded
 from catmem.jsonable import jsonable
 from catmem.ops.table import (
     FAMILIES,
+    FINDINGS,
     OPERATIONS,
     STREAMED,
     Call,
@@ -139,8 +142,6 @@ _LARGEST = 10**12
 _METAVARS = {int: "N", float: "N", date: "DATE", datetime: "TIME"}
 _OF_OPTIONS = {"--profile": "NAME", "--as": "NAME", "--from": "NAME", "--category": "SLUG", "--tag": "KEY=VALUE"}
 """What stands for the value in the help, by the type and by the name of the option."""
-_TEXTS = {"reading": "entries", "review": "entries", "branches": "history", "seeding": "files"}
-"""Where the renderers of a module of operations are, if not in one of its name."""
 _LENGTH = re.compile(r"(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,6})s)?")
 ROOT_HELP = "The root folder. By default the nearest folder with a catmem.yaml, from here upward."
 FORMAT_HELP = "Output for people, or for programs (fields: docs/cli.md)."
@@ -197,30 +198,46 @@ def _callback(row: OperationRow) -> Callable[..., None]:
             row, open_root, given=given, for_program=in_json(), tell=_tell, stdin=read_stdin, named_root=given_root(),
             dialogue=_dialogue, on_close=ctx.call_on_close, show=show_now,
         )  # fmt: skip
+        done = None
         try:
             _refuse_options(ctx, row, values)
             if "allow_secret" in row.parameters:
                 done = asking_about_secrets(lambda: asked.root.config, values, lambda: call(asked, values))
             else:
                 done = call(asked, values)
+            if done.problems and not asked.for_program:
+                say("Not everything could be read (see the errors below), so this is about the rest.")
+            show(asked, done)
         except UsageError as error:
             raise click.UsageError(error.message, ctx) from None
         except Stopped as stop:
             say(str(stop))
             ctx.exit(stop.status)
-        if done.problems and not asked.for_program:
-            say("Not everything could be read (see the errors below), so this is about the rest.")
-        try:
-            show(asked, done)
-        except UnreadableError as error:
-            if getattr(done.value, "changed", False) and not values.get("dry_run"):
-                error.hint = "The write is done, so do not repeat it: only its answer is lost. See where that goes."
-            raise
+        except OutputError as error:
+            reads = row.name in READS or any(values.get(name) for name in ("dry_run", "check", "diff"))
+            if reads and error.is_unread:
+                ctx.exit(FINDINGS)
+            raise _output_lost(error, done, reads=reads) from error
         say_all(done.notes)
         worst = print_unreadable(done.problems)
         ctx.exit(done.status or worst)
 
     return run
+
+
+def _output_lost(error: OutputError, done: Outcome | None, *, reads: bool) -> UnreadableError:
+    """What to say where the output is lost: above all whether what was written is to be written once more."""
+    said = f"standard output cannot be written: {error}"
+    if reads:
+        hint = "What was written so far is not whole. Check where the output goes."
+        return UnreadableError(said, code="not_writable", hint=hint)
+    from catmem.writing.written import Written
+
+    hint = "What the command had done stays done: look with 'catmem log' before you repeat it."
+    if done is not None and isinstance(done.value, Written) and done.value.changed:
+        hint = f"Revision {done.value.revision} of {done.value.entity} is written, so do not repeat the command: "
+        hint += "only its answer is lost."
+    return UnreadableError(said, code="output_lost", hint=hint)
 
 
 def _refuse_options(ctx: click.Context, row: OperationRow, values: Mapping[str, Any]) -> None:
@@ -242,15 +259,16 @@ def show(asked: Call, done: Outcome) -> None:
 
 
 def _render(asked: Call, value: Any) -> None:  # noqa: ANN401 - of a type that ``TEXTS`` knows
-    package, _, group = asked.operation.run.__module__.rpartition(".")
-    name = f"catmem.cli.texts.{_TEXTS.get(group, group)}" if package == "catmem.ops" else f"{package or group}.texts"
+    package, _, module = asked.operation.run.__module__.rpartition(".")
+    name = "catmem.cli.texts" if package == "catmem.ops" else f"{package or module}.texts"
     try:
         texts = import_module(name).TEXTS
     except ModuleNotFoundError as error:
         if error.name != name:
             raise
         texts = {}
-    if (render := texts.get(type(value).__name__) or texts.get(asked.operation.name)) is not None:
+    named = texts.get(asked.operation.name) if type(value).__module__ == "builtins" else None
+    if (render := named or texts.get(type(value).__name__)) is not None:
         render(value, asked)
     else:
         import yaml
@@ -319,7 +337,6 @@ def _say_unread(workspace: Workspace) -> None:
 
 
 def _parameter(each: Parameter) -> click.Parameter:
-    """The argument or option of a parameter."""
     param = each.param
     more: dict[str, Any] = {"callback": _reader(each)}
     if (metavar := _metavar(each)) is not None:
@@ -372,7 +389,6 @@ def _type(each: Parameter) -> click.ParamType[Any]:
 
 
 def _reader(each: Parameter) -> Callable[..., Any] | None:
-    """What makes the value of what was given."""
     param = each.param
     if param.words:
         return _words

@@ -24,7 +24,6 @@ from catmem.text import printable_json
 
 
 def _load(name: str) -> click.Command:
-    """The command of an operation, or of a family of them."""
     if name in MODULES:
         module = MODULES[name]
         import_module(f"catmem.{module}" if "." in module else f"catmem.ops.{module}")

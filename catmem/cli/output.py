@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,13 +21,10 @@ from catmem.errors import (
 )
 from catmem.files import shown_path
 from catmem.jsonable import jsonable
-from catmem.names import is_declared
-from catmem.text import printable, printable_json, text_diff
+from catmem.text import printable, printable_json
 
 if TYPE_CHECKING:
-    from catmem.ops.table import Call
     from catmem.store.contract import Fault
-    from catmem.writing.written import Written
 
 
 _SECONDS = 19
@@ -42,28 +40,31 @@ def in_json() -> bool:
     return context is not None and bool(context.meta.get("catmem.json"))
 
 
+class OutputError(Exception):
+    """Standard output cannot be written; ``is_unread`` where its reader has had enough."""
+
+    is_unread = False
+
+
 def emit(text: str) -> None:
-    """Write data to stdout, byte for byte. Raises ``UnreadableError`` (``not_writable``), and ``BrokenPipeError``."""
+    """Write data to stdout, byte for byte. Raises ``OutputError``."""
     if sys.stdout is None:
-        raise _no_output("it is closed")
+        raise OutputError("it is closed")
     try:
         # Only names of files can hold what UTF-8 cannot; in JSON its escape says the same.
         sys.stdout.buffer.write(text.encode(errors="backslashreplace"))
         sys.stdout.buffer.flush()
-    except BrokenPipeError:
-        raise  # the reader of the output has had enough; click ends the command
     except OSError as error:
         # What could not be written is still in the buffer, and Python would try again, and fail, when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise _no_output(error.strerror or str(error)) from error
+        failed = OutputError(error.strerror or str(error))
+        failed.is_unread = isinstance(error, BrokenPipeError)
+        raise failed from error
 
 
-def _no_output(why: str) -> UnreadableError:
-    return UnreadableError(
-        f"standard output cannot be written: {why}",
-        code="not_writable",
-        hint="What was written so far is not whole. Check where the output goes.",
-    )
+def emit_lines(lines: Iterable[str]) -> None:
+    """Write lines for people to stdout; what a terminal would act on in them is written out."""
+    emit(printable("".join(f"{line}\n" for line in lines)))
 
 
 def emit_text(text: str) -> None:
@@ -87,8 +88,9 @@ def say(text: str) -> None:
     """Write a message to stderr, if there is one; what a terminal would act on in it is written out."""
     if sys.stderr is None:
         return
-    sys.stderr.buffer.write((printable(text) + "\n").encode(errors="backslashreplace"))
-    sys.stderr.buffer.flush()
+    with suppress(OSError):  # there is no other place to say so, and the exit status tells how the command ended
+        sys.stderr.buffer.write((printable(text) + "\n").encode(errors="backslashreplace"))
+        sys.stderr.buffer.flush()
 
 
 def say_all(messages: Iterable[str]) -> None:
@@ -156,9 +158,9 @@ def fault_lines(faults: Sequence[Fault]) -> Iterator[str]:
     """What is not right in a store: what, where, and what to do."""
     for fault in faults:
         place = "" if fault.path is None else f"{shown_path(fault.path)}: "
-        yield printable(f"{'damage' if fault.damage else 'note'}[{fault.code}]: {place}{fault.message}\n")
+        yield f"{'damage' if fault.damage else 'note'}[{fault.code}]: {place}{fault.message}"
         if fault.hint:
-            yield printable(f"  {fault.hint}\n")
+            yield f"  {fault.hint}"
 
 
 def shown_moment(timestamp: str) -> str:
@@ -168,7 +170,7 @@ def shown_moment(timestamp: str) -> str:
 
 def columns(rows: Iterable[Sequence[str]], right: Collection[int] = ()) -> str:
     """Rows as aligned columns, two spaces between; the last column is not padded. No cell can begin another row."""
-    cells = [[cell.replace("\n", "\\n") for cell in row] for row in rows]
+    cells = [[printable(cell).replace("\n", "\\n") for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in list(zip(*cells, strict=True))[:-1]]
     lines = []
     for row in cells:
@@ -176,67 +178,6 @@ def columns(rows: Iterable[Sequence[str]], right: Collection[int] = ()) -> str:
         aligned = [cell.rjust(width) if at in right else cell.ljust(width) for at, (cell, width) in enumerate(padded)]
         lines.append("  ".join([*aligned, row[-1]]).rstrip() + "\n")
     return "".join(lines)
-
-
-TOOK_BACK = "took back a revision"
-"""What the line for people says of an undo."""
-
-
-def show_written(written: Written, done: str, call: Call, *, to_agent: bool = False) -> None:
-    """One line for people: ``done`` ("added to") with the category, where, revision, size; or a diff for a dry run."""
-    say_all(f"warning: {warning}" for warning in written.warnings)
-    if written.waiting is not None:
-        where = f"{written.entity} as {written.waiting}"
-        emit(printable(f"waiting in {where}: nothing is written until a person says yes\n"))
-        say_all(written.notes[1:])
-        say(f"'catmem proposals {written.waiting}{root_words()}' shows it, with --approve a person makes it so")
-    elif not written.changed:
-        notes, about_file = _notes(written)
-        emit(printable(f"{'; '.join(notes) or 'it says that already'}; nothing written\n"))
-        say_all(about_file)
-    elif call.dry_run:
-        _show_tried_out(written, done, to_agent=to_agent)
-    else:
-        _show_done(written, done)
-
-
-def _show_tried_out(written: Written, done: str, *, to_agent: bool) -> None:
-    if to_agent:
-        emit(printable(f"would be {done}{_category(written)} in {written.entity}:\n"))
-        lines = (line for entry in written.entries for line in entry.raw.split("\n"))
-        emit(printable("".join(f"  {line}".rstrip() + "\n" for line in lines)))
-    else:
-        emit(text_diff(written.before, written.after, f"a/{written.entity}", f"b/{written.entity}"))
-    say_all(written.notes if written.branch else _notes(written)[0])
-    whole = f"The branch of {written.entity}" if written.branch else written.entity
-    say(f"Nothing was written. {whole} would have {_size(written)}.")
-
-
-def _show_done(written: Written, done: str) -> None:
-    revision = f" ({'branch' if written.branch else 'revision'} {written.revision})"
-    size = "" if written.usage.limit is None else f", {_size(written)}"
-    emit(printable(f"{done}{_category(written)} in {written.entity}{revision}{size}\n"))
-    say_all(written.notes)
-    # An agent may write what it may not take back.
-    aside = written.bounded or written.branch or written.repeated or is_declared(written.entity)
-    if not aside and done != TOOK_BACK:  # how to make it again stands in the notes
-        undo = f"catmem undo {shlex.quote(written.entity)} --expected {written.revision}{root_words()}"
-        say(f"'{undo}' takes it back")
-
-
-def _notes(written: Written) -> tuple[Sequence[str], Sequence[str]]:
-    """The notes on what was asked, and those on the file: the last ones, if others had written to it."""
-    asked = len(written.notes) - bool(written.adopted) - written.branch
-    return written.notes[:asked], written.notes[asked:]
-
-
-def _category(written: Written) -> str:
-    return f" {written.entries[0].category}" if written.entries else ""
-
-
-def _size(written: Written) -> str:
-    limit = "" if written.usage.limit is None else f" of {written.usage.limit:,}"
-    return f"{written.usage.size:,}{limit} characters"
 
 
 def given_root() -> str | None:

@@ -200,7 +200,6 @@ class _Memory:
 
 
 def _protocol_error(error: CatmemError) -> MCPError:
-    """An error as a client hears it, without its path."""
     said = " ".join(part for part in (f"{error.message}.", error.hint) if part)
     return MCPError(types.INTERNAL_ERROR, said, {"reason": error.code})
 
@@ -248,7 +247,6 @@ def _category(workspace: Workspace, profile: str, uri: str, session: ToolSession
 
 
 def _shown(entry: Entry) -> str:
-    """An entry as it stands in the file, or the line that says why it is withheld."""
     shown = entry_dict(entry, to_agent=True)
     return str(shown["body"]) if "threats" in shown else entry.raw
 

@@ -349,7 +349,7 @@ def _undecided(plan: MergePlan) -> MergeConflictError:
     return MergeConflictError(
         f"{what} {plural(count, 'was', 'were')} changed on both sides: in {plan.entity}, and in "
         f"{', '.join(plan.merged)}",
-        jsonable(plan.conflicts),
+        conflicts=jsonable(plan.conflicts),
         found=plan.head,
         hint="Nothing was written. Say who wins (--precedence ours for the file, theirs for the branch, both, or "
         "AGENT,AGENT), decide one by one (--interactive), or write a declared entity anew (catmem write ENTITY FILE "

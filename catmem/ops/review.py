@@ -233,7 +233,7 @@ def review(
     asks = not (only_list or call.for_program)
     if only_list:
         call.show(review)
-    left = call.dialogue("review")(review).run() if asks else 0
+    left = call.dialogue("review")(review) if asks else 0
     said = {"as_of": review.as_of.isoformat(), "due": [jsonable(due) for due in review.due()]}
     for note in notes_of(call.root):
         call.tell(f"note: {note}")

@@ -160,7 +160,7 @@ def seed(
         "target": target, "categories": categories or None, "as_of": as_of, "actor": actor,
         "every_entry": check, "replace_cloned": replace_cloned,
     }  # fmt: skip
-    settle_in = call.dialogue("seed")().plan if interactive else partial(settled, settling)
+    settle_in = call.dialogue("seed")() if interactive else partial(settled, settling)
 
     def seeded(each: str, profiles: Sequence[str]) -> SeedPlan:
         plan = settle_in(partial(root.plan_seed, each, profiles, **how))

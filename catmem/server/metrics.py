@@ -56,7 +56,6 @@ async def _metrics(request: Request) -> Response:
 
 
 def _counter(name: str, said: str, labels: tuple[str, ...], numbers: Mapping[Any, int]) -> CounterMetricFamily:
-    """A family with a series for each of ``numbers``, by the values of its labels."""
     family = CounterMetricFamily(name, said, labels=labels)
     for values, number in sorted(numbers.items()):
         family.add_metric(values, number)

@@ -222,7 +222,6 @@ _UNAUTHORIZED, _NO_SUCH_PATH, _NO_SUCH_METHOD, _SERVER_ERROR = 401, 404, 405, 50
 
 
 def _of_route(error: HTTPException) -> RequestError:
-    """What Starlette raises where no route fits."""
     if error.status_code == _NO_SUCH_PATH:
         return RequestError("there is nothing here", code="no_such_path", hint="GET /openapi.json lists the paths.")
     if error.status_code == _NO_SUCH_METHOD:

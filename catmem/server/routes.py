@@ -176,7 +176,6 @@ async def _asked(request: Request, endpoint: Endpoint) -> tuple[dict[str, Any], 
 
 
 def _is_stale(error: CatmemError) -> bool:
-    """Whether a write was refused for what it was made on: with ``If-Match`` that is a 412."""
     return error.code in {"stale_prev", "drift", "unknown_revision"}
 
 
@@ -391,12 +390,10 @@ def _refused(statuses: list[int]) -> dict[str, Any]:
 
 
 def _reference(name: str) -> dict[str, Any]:
-    """A reference to a form."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
 def _answers() -> dict[str, Any]:
-    """The forms of answers: JSON Schemas by name."""
     import yaml
 
     return {name: _table(said) for name, said in yaml.safe_load(package_text("server/forms.yaml")).items()}
@@ -446,7 +443,6 @@ def _bodies(found: list[Endpoint]) -> dict[str, Any]:
 
 
 def _led(form: Any) -> Any:  # noqa: ANN401 - any part of a JSON Schema
-    """The same with references that lead to components."""
     if isinstance(form, dict):
         return {
             key: value.replace("#/$defs/", "#/components/schemas/Envelope_") if key == "$ref" else _led(value)

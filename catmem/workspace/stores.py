@@ -122,7 +122,7 @@ def merge_files(config: Config, file: str, base: bytes, ours: bytes, theirs: byt
 
         merged_content = merge_contents(declared, base, ours, theirs)
         if merged_content.conflicts:
-            raise MergeConflictError("both sides changed the same place", [])
+            raise MergeConflictError("both sides changed the same place")
         return Merged(merged_content.data, 0)
     from catmem.model.merge import merge
 

@@ -366,7 +366,7 @@ def _in_both(wanted: str, holding: Sequence[tuple[WritePolicy, Document, list[En
         said.append(f"{policy.entity}{''.join(f' line {number}' for number in line.values())} ({entry.category})")
     return AmbiguousError(
         f"entries of both files hold {shown(wanted)}: {' and '.join(said)}",
-        [preview(found[0], to_agent=to_agent) for _, _, found in holding],
+        candidates=tuple(preview(found[0], to_agent=to_agent) for _, _, found in holding),
         places=places,
         hint="Nothing was written. Name the file: "
         + ("the target user or memory." if to_agent else "-t user or -t memory."),

@@ -169,7 +169,7 @@ def ambiguous(document: Document, said: str, found: Sequence[Entry], entity: str
     more = f" and {len(found) - len(named)} more" if len(found) > len(named) else ""
     return AmbiguousError(
         f"{len(found)} entries of {entity} hold {said}: {where}{more}",
-        [preview(entry, to_agent=to_agent, length=_CANDIDATE) for entry in named],
+        candidates=tuple(preview(entry, to_agent=to_agent, length=_CANDIDATE) for entry in named),
         places=places,
         hint="Give a longer piece of the text, the category, or the id of the entry.",
     )

@@ -2,19 +2,17 @@
 
 import json
 import re
-import subprocess
-import sys
 
 import pytest
 import yaml
 
 from catmem.errors import CatmemError
-from catmem.server import monitoring
+from catmem.resources import package_text
 from catmem.server.metrics import Meter
 from tests.alerts.test_alert_rules import ALERTS, PROMTOOL, promtool
 from tests.unit.audit.audited import make_audited
 
-SAID = json.loads(monitoring.DASHBOARD.read_text(encoding="utf-8"))
+SAID = json.loads(package_text("server/dashboard.json"))
 QUERIES = [target["expr"] for panel in SAID["panels"] for target in panel["targets"]]
 OF_THE_SCRAPE = {"job", "instance"}
 
@@ -97,10 +95,3 @@ def test_prometheus_can_read_every_query(tmp_path):
     (tmp_path / "rules.yml").write_text(yaml.safe_dump({"groups": [{"name": "dashboard", "rules": rules}]}))
     done = promtool("check", "rules", tmp_path / "rules.yml")
     assert done.returncode == 0, done.stdout + done.stderr
-
-
-@pytest.mark.parametrize(("name", "file"), [("alerts", monitoring.ALERTS), ("dashboard", monitoring.DASHBOARD)])
-def test_the_module_prints_what_is_shipped(name, file):
-    command = [sys.executable, "-m", "catmem.server.monitoring", name]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert done.stdout == file.read_text(encoding="utf-8")

@@ -162,8 +162,8 @@ def test_every_field_of_an_error_is_on_the_page():
         line for line in cli_reference.PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("- an error: ")
     )
     whole = {"code": "c", "path": "p", "line": 1, "column": 1, "key": "k", "hint": "h"}
-    known = [CatmemError("m", **whole), NotUtf8Error(0, "r"), TooLargeError("file", 2, 1), AmbiguousError("m", ["a"])]
-    known += [OverBudgetError("m", size=2, limit=1), StaleError("m"), MergeConflictError("m", [])]
+    known = [CatmemError("m", **whole), NotUtf8Error(0, "r"), TooLargeError("file", 2, 1), AmbiguousError("m")]
+    known += [OverBudgetError("m", size=2, limit=1), StaleError("m"), MergeConflictError("m")]
     for error in known:
         assert {name for name in jsonable(error) if f"`{name}`" not in row} == set()
 

@@ -73,6 +73,41 @@ def test_each_token_is_its_profile(root):
     assert {line.agent for line in read_audit(workspace).lines} == {"neo"}
 
 
+async def adds_and_changes(client, name, answers):
+    for number in range(5):
+        fact = f"Fact {number} of {name}."
+        calls = (
+            ("memory_add", {"content": fact, "category": "rules"}),
+            ("memory_list", {}),
+            ("memory_replace", {"old_text": fact, "content": f"Changed: {fact}"}),
+        )
+        answers += [(await client.call_tool(tool, given)).structured_content["success"] for tool, given in calls]
+
+
+async def two_clients(url, neo):
+    answers = []
+    async with (
+        connected(url, neo, "auto") as one,
+        connected(url, neo, "legacy") as other,
+        anyio.create_task_group() as tasks,
+    ):
+        for number in range(3):
+            tasks.start_soon(adds_and_changes, one, f"one-{number}", answers)
+            tasks.start_soon(adds_and_changes, other, f"other-{number}", answers)
+    assert answers == [True] * 90
+
+
+def test_two_clients_with_one_token_at_once_lose_nothing(root):
+    neo = token(root, "neo")
+    with serving(root) as server:
+        anyio.run(two_clients, server.url, neo)
+        server.stop()
+    workspace = Workspace.open(root, search=False)
+    bodies = [each.entry.body for each in workspace.list("neo", category="rules")]
+    assert sum(body.startswith("Changed: Fact ") for body in bodies) == len(set(bodies)) - 1 == 30
+    assert [line.status for line in read_audit(workspace).lines] == ["ok"] * 60
+
+
 def test_a_person_and_a_caller_without_a_good_token_are_refused(root):
     neo, reader = token(root, "neo"), token(root, "neo", "--scope", "read")
     person = token(root, "ann", "--person")

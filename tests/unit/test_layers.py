@@ -331,7 +331,7 @@ def test_no_class_and_no_alias_has_the_name_of_another(package):
     assert more_than_one(places) == {}
 
 
-OF_GROUPS = {"ops", "cli/texts"}
+OF_GROUPS = {"ops"}
 """A group of operations has one name here, that of what it is on: `ops/branches` is on what `merging/branches` knows."""
 OF_PLUGINS = {"operations.py", "texts.py"}
 """What every plugin may have (`docs/first-change.md`)."""

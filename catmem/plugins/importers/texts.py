@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from catmem.cli.output import columns, emit, say, say_all
-from catmem.cli.texts.files import on_uncategorized, show_plan
+from catmem.cli.texts import on_uncategorized, show_plan
 from catmem.ops.table import Call
 from catmem.plugins.importers.operations import FinishedImport, ImportPlan, remarks_on, sort_command
 from catmem.plugins.importers.source_files import LeftOut

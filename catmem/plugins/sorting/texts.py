@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from catmem.cli.output import emit, root_words, say, say_all
-from catmem.cli.texts.files import show_plan
+from catmem.cli.texts import show_plan
 from catmem.errors import CatmemError, ConfigError, RefusedError
 from catmem.files import shown_path
 from catmem.names import STAYS, category_name, parts_of

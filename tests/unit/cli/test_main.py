@@ -1,5 +1,6 @@
 """The command as a whole: help, exit statuses, and output that nobody reads."""
 
+import json
 import os
 import re
 import shutil
@@ -131,18 +132,27 @@ def test_output_that_cannot_be_written_is_an_error_and_no_traceback(demo, argume
     assert b"Exception" not in found.stderr
 
 
-@pytest.mark.parametrize("form", ["text", "json"])
-@pytest.mark.parametrize("sink", ["> /dev/full", ">&-"])
-def test_a_write_whose_answer_cannot_be_printed_says_that_it_is_done(demo, form, sink):
-    fact = f"Ink is {form} {sink}."
-    add = ("add", "-p", "neo", fact, "-c", "communication-style", "--format", form)
-    tried = process(*add, "--dry-run", cwd=demo, status=2, line=f'"$@" {sink}')
-    assert b"The write is done" not in tried.stderr
-    found = process(*add, cwd=demo, status=2, line=f'"$@" {sink}')
-    assert b"The write is done, so do not repeat it" in found.stderr
-    assert fact.encode() in process("list", "-p", "neo", cwd=demo).stdout
-    again = process(*add, cwd=demo, status=2, line=f'"$@" {sink}')
-    assert b"The write is done" not in again.stderr
+@pytest.mark.parametrize("sink", ["> /dev/full", ">&-", "| true"])
+def test_output_that_is_lost_after_a_write_says_that_the_write_is_done(tmp_path, sink):
+    run("init", "--example", tmp_path)
+    line = f'("$@"; echo status $? >&2) {sink}'
+    add = ("add", "-p", "trinity", "-c", "projects", "A garden shed.")
+    found = process(*add, cwd=tmp_path, line=line).stderr
+    assert b"error[output_lost]: standard output cannot be written" in found
+    assert (
+        b"Revision 2 of trinity/user is written, so do not repeat the command: only its answer is lost.\nstatus 2\n"
+        in found
+    )
+    assert b"output_lost" not in process(*add[:-1], "A tree house.", "--dry-run", cwd=tmp_path, line=line).stderr
+    undone = json.loads(process("undo", "trinity", "--format", "json", cwd=tmp_path, line=line).stderr.splitlines()[0])
+    assert "Revision 3 of trinity/user is written" in undone["error"]["hint"]
+    seeded = process("seed", "orchestrator", "neo", cwd=tmp_path, line=line).stderr
+    assert b"What the command had done stays done" in seeded
+
+
+def test_messages_that_nobody_can_read_leave_the_exit_status_of_a_write(demo):
+    done = process("add", "-p", "trinity", "-c", "projects", "A shed.", cwd=demo, line='"$@" 2> /dev/full')
+    assert b"added to projects" in done.stdout
 
 
 def test_messages_that_nobody_can_read(demo):

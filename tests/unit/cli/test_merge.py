@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from catmem.cli.main import group
-from catmem.cli.texts import history
+from catmem.cli.texts import _age
 from catmem.ops import branches as git
 from catmem.seeding.seed_lock import read_lock
 from tests.end_to_end.terminal import begun, copied, run, run_json, snapshot, write_root
@@ -77,7 +77,7 @@ NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
     ],
 )
 def test_how_old_a_branch_is_said_to_be(timestamp, age):
-    assert history._age(timestamp, NOW) == age
+    assert _age(timestamp, NOW) == age
 
 
 ADD = ("add", "-p", "neo", "-c", "rules", "--tag", "created=2026-11-21")

@@ -294,13 +294,13 @@ def test_a_file_of_tokens_that_others_may_read_lets_nobody_in(client, token):
 
 
 def test_the_end_waits_for_a_call_that_was_begun(workspace):
-    begun, go_on, done = (threading.Event() for _ in range(3))
+    begun, ended, seen = threading.Event(), threading.Event(), []
     app = create_app(workspace, ServerSettings(page=False), [])
     with TestClient(app, base_url=HERE):
-        app.state.workers.submit(lambda: (begun.set(), go_on.wait(30), done.set()))
-        assert begun.wait(30)
-        threading.Timer(0.1, go_on.set).start()
-    assert done.is_set()
+        app.state.workers.submit(lambda: (begun.set(), seen.append(ended.wait(0.3))))
+        begun.wait()
+    ended.set()
+    assert seen == [False]  # an end that did not wait would have been seen by the call
 
 
 def test_what_a_call_raises_comes_out(client):

@@ -242,6 +242,11 @@ def test_of_a_note_text_with_a_mark_in_front_and_a_bad_date_are_left_out(tmp_pat
     ]
 
 
+def test_a_fence_that_holds_a_shorter_one_ends_with_its_own_mark(tmp_path):
+    note = "````\n```\n- [fact] in code\n````\n- [fact] one\n"
+    assert [entry.body for entry in read("basic-memory", put(tmp_path / "n.md", note)).entries] == ["one"]
+
+
 # --- how old it is ---------------------------------------------------------------------------------------------------
 
 OLD = {

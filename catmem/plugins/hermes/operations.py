@@ -37,7 +37,7 @@ from catmem.plugins.hermes.homes import (
 )
 from catmem.plugins.hermes.provider import shown_by_hermes, unfiltered
 from catmem.resources import install_command
-from catmem.text import MAX_FILE_BYTES
+from catmem.text import MAX_FILE_BYTES, printable
 from catmem.workspace.profile_memory import read_document
 from catmem.workspace.stores import hermes_edits
 from catmem.workspace.workspace import Workspace
@@ -453,13 +453,6 @@ family(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """A step that was done."""
-
-    step: SetupStep
-
-
 @operation(
     "hermes install",
     examples=(
@@ -599,5 +592,5 @@ def _carried_out(call: Call, steps: Sequence[SetupStep], *, yes: bool, dry_run: 
             return Outcome(None, status=WRONG)
     for step in () if dry_run else changing:
         apply_step(step)
-        call.show(Applied(step))
+        call.show(printable(f"{step.done} in {shown_path(step.home.path)}\n"))
     return Outcome(None, {"dry_run": dry_run, "homes": [jsonable(step) for step in steps]})

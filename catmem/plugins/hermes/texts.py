@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from catmem.cli.output import columns, emit, say, say_all
 from catmem.files import shown_path
 from catmem.ops.table import Call
-from catmem.plugins.hermes.operations import Applied, HomeStatus, SetupStep
+from catmem.plugins.hermes.operations import HomeStatus, SetupStep
 from catmem.text import printable, text_diff
 
 
@@ -24,10 +24,6 @@ def _step(step: SetupStep, _: Call) -> None:
         emit(text_diff(step.before, step.after, f"a/{name}", f"b/{name}"))
     for path in step.removes:
         emit(printable(f"remove {shown_path(path)}\n"))
-
-
-def _applied(done: Applied, _: Call) -> None:
-    emit(printable(f"{done.step.done} in {shown_path(done.step.home.path)}\n"))
 
 
 def _statuses(found: Sequence[HomeStatus], _: Call) -> None:
@@ -49,4 +45,4 @@ def _statuses(found: Sequence[HomeStatus], _: Call) -> None:
 _ACTIVE = {True: "on", False: "cannot be loaded", None: "installed"}
 
 
-TEXTS = {"SetupStep": _step, "Applied": _applied, "list": _statuses}
+TEXTS = {"SetupStep": _step, "list": _statuses}

@@ -113,7 +113,6 @@ class FileStore(LastingStore):
                     return b""
 
     def read(self, entity: str, revision: str | None = None) -> Snapshot:
-        """The file as it is now, or as it was at ``revision``."""
         with self._reading(entity) as (journal, name):
             if revision is not None:
                 return recorded(journal, entity, name, revision)
@@ -153,13 +152,11 @@ class FileStore(LastingStore):
         return folder is not None and record.publishes and record.sequence > folder.published()
 
     def head(self, entity: str) -> Revision | None:
-        """The newest record of the file."""
         with self._reading(entity) as (journal, name):
             head = journal.head(name) if journal else None
             return revision_of(entity, head) if head else None
 
     def log(self, entity: str) -> Iterator[Revision]:
-        """The records of the file, the newest first."""
         # The newest are in memory; older ones are read from the disk when the caller goes on to them.
         with self._reading(entity, whole=True) as (journal, name):
             newest = journal.newest(name) if journal else []
@@ -183,7 +180,6 @@ class FileStore(LastingStore):
         return [entity for entity in known if self.head(entity)]
 
     def replay(self, entity: str) -> Iterator[tuple[Revision, bytes]]:
-        """Every revision with its bytes, from the journal alone."""
         place = self._locate(entity)
         with self._own_folder(place) as folder:
             for record, data in folder.journal.replay() if folder and folder.journal else ():
@@ -221,7 +217,6 @@ class FileStore(LastingStore):
     # --- writing ------------------------------------------------------------------------------------------------
 
     def commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
-        """Write what ``update`` makes of the file; see ``Store.commit``."""
         making: FileCommit | None = None
         try:
             with self._writing(entity) as (folder, name, restored):
@@ -234,7 +229,6 @@ class FileStore(LastingStore):
             raise
 
     def import_history(self, entity: str, history: Iterable[tuple[Revision, bytes]]) -> int:
-        """Take over a whole history; see ``Store.import_history``."""
         with self._writing(entity) as (folder, name, _):
             self._written.add(entity)
             return import_history(ExternalWriters(self._publish(folder, name), self._merge), entity, history)
@@ -326,7 +320,6 @@ class FileStore(LastingStore):
             raise refused
 
     def backup(self, entity: str) -> Path:
-        """Keep a copy of the file as it is now, beside it, and say where. Raises ``StoreError``."""
         from catmem.store.files.retention import keep_backup
 
         with self._writing(entity) as (folder, name, _):
@@ -342,11 +335,9 @@ class FileStore(LastingStore):
         return [fault for group in groups for fault in look_over(self._system, group)]
 
     def place(self, entity: str) -> str:
-        """The path of the file."""
         return str(self._locate(entity).path)
 
     def history_place(self, entity: str) -> Path:
-        """The journal beside the file."""
         return self._locate(entity).home / SIDECAR / "journal"
 
     def examine(self) -> Sequence[FolderReport]:
@@ -378,7 +369,6 @@ class FileStore(LastingStore):
             yield folder, journal.anchor()
 
     def holds(self, anchor: Anchor) -> bool:
-        """Whether the journal of one of the folders still holds the record that an anchor names."""
         # As `verify`, it knows nothing of journals in a place that is not known.
         return any(journal.contains(anchor) for journal, _ in self._journals())
 
@@ -389,7 +379,6 @@ class FileStore(LastingStore):
                     yield journal, group[0].home
 
     def kept(self, entity: str) -> Iterator[Kept]:
-        """Every text that lies in the entity's folder besides the file and its journal."""
         from catmem.store.files.retention import kept
 
         place = self._locate(entity)
@@ -398,7 +387,6 @@ class FileStore(LastingStore):
                 yield from kept(folder, place.name)
 
     def erase(self, entity: str, erasure: Erasure) -> Erased:
-        """Erase from all that is kept of an entity, once the entity itself no longer has it."""
         from catmem.store.files.retention import erase
 
         with self._writing(entity) as (folder, name, _):
@@ -416,7 +404,6 @@ class FileStore(LastingStore):
                 yield entity, self._locate(entity)
 
     def close(self) -> None:
-        """Close all folders; the next call opens them again."""
         for key in list(self._folders):
             with self._alone(key):
                 folder = self._folders.pop(key, None)

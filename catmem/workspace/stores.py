@@ -211,14 +211,6 @@ def _bad_store(where: str) -> ConfigError:
     )
 
 
-def memory_files(config: Config, profile: Profile) -> Mapping[str, Path]:
-    """The memory file of each target of a profile, which other programs edit; none where entities are no files."""
-    if not backend_of(config).has_files:
-        return {}
-    folder = memory_dir(profile, config)
-    return {target: folder / name for target, name in FILE_NAMES.items()}
-
-
 def memory_files_below(folder: Path, root: Path) -> list[Path]:
     """Whatever is called as a memory file, and the folders that cannot be listed; other roots are left out."""
     closed: list[OSError] = []
@@ -239,8 +231,10 @@ def hermes_edits(config: Config, profile: Profile) -> bool:
 
 def places(config: Config, profile: Profile) -> Mapping[str, Path]:
     """Where each entity of a profile is, for a person: its file, or a name such as ``sqlite:trinity/user``."""
-    files = memory_files(config, profile)
-    return files or {target: Path(entity_name(config, f"{profile.name}/{target}")) for target in FILE_NAMES}
+    if not backend_of(config).has_files:
+        return {target: Path(entity_name(config, f"{profile.name}/{target}")) for target in FILE_NAMES}
+    folder = memory_dir(profile, config)
+    return {target: folder / name for target, name in FILE_NAMES.items()}
 
 
 def entity_name(config: Config, entity: str) -> str:

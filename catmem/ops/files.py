@@ -24,11 +24,10 @@ from catmem.store.contract import Change
 from catmem.text import printable
 from catmem.threats import SECRETS
 from catmem.workspace import exporting
-from catmem.workspace.change_plan import ChangePlan, apply, write_file
+from catmem.workspace.change_plan import apply, write_file
 from catmem.workspace.exporting import Exported, Form
 from catmem.workspace.formatting import (
     declare,
-    memory_files,
     named_categories,
     plan_declaration,
     plan_files,
@@ -273,7 +272,7 @@ def fmt(
     Exit status 2 if a file, or without PATHS a profile, cannot be read; all others are formatted.
     """
     writes, workspace = not (check or diff), call.root
-    plan = plan_files(memory_files(workspace, paths), partial(plan_format, workspace, layout=layout))
+    plan = plan_files(workspace, paths, partial(plan_format, layout=layout))
     if writes:
         with closing(workspace.store):
             plan = apply(plan, partial(write_file, workspace, change=Change(op="fmt")))
@@ -314,7 +313,7 @@ def migrate(
     declared: Sequence[Proposed] = ()
     if declares:
         workspace, declared = _declared(call, files)
-    plan = _planned(workspace, files)
+    plan = plan_files(workspace, files, plan_migrated)
     if not call.dry_run:
         with closing(workspace.store):
             plan = apply(plan, partial(write_migrated, workspace))
@@ -326,15 +325,10 @@ def migrate(
     return Outcome(None, said, plan.errors)
 
 
-def _planned(workspace: Workspace, files: Sequence[str]) -> ChangePlan:
-    """The migration of each file."""
-    return plan_files(memory_files(workspace, files), partial(plan_migrated, workspace))
-
-
 def _declared(call: Call, files: Sequence[str]) -> tuple[Workspace, Sequence[Proposed]]:
     """Declare what labels name, and the workspace as it is then; what is wrong with files is said when they migrate."""
     workspace = call.root
-    plans = [each.about for each in _planned(workspace, files).files]
+    plans = [each.about for each in plan_files(workspace, files, plan_migrated).files]
     found = propose(plans, workspace.config.taxonomy, named_categories(workspace))
     proposed = tuple(each for each in found if not each.may_be)
     if not proposed:

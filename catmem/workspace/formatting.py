@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 from catmem.config.access import targets_read, visible
 from catmem.config.config import CONFIG_NAME, Config, DeclaredEntity, config_of
@@ -38,15 +37,11 @@ _TWICE = "stands more than once; stock Hermes Agent keeps only the first"
 _TWICE_WIDTH = 60
 
 
-class MemoryFiles(NamedTuple):
-    """Memory files, in order, each with whether a link is followed; ``unreadable`` are profiles that hide others."""
+def memory_files(workspace: Root, paths: Iterable[str | Path]) -> tuple[dict[Path, bool], Sequence[CatmemError]]:
+    """The files that ``paths`` name, also those that are not there, and all below folders; else those of profiles.
 
-    links: dict[Path, bool]
-    unreadable: tuple[CatmemError, ...] = ()
-
-
-def memory_files(workspace: Root, paths: Iterable[str | Path]) -> MemoryFiles:
-    """The files that ``paths`` name, also those that are not there, and all below folders; else those of profiles."""
+    In order, each with whether a link is followed; and what is wrong with profiles that hide others.
+    """
     named = [_named(path) for path in paths]
     if not named and not backend_of(workspace.config).has_files:
         said = "this root keeps its memory in a database, so it has no memory files"
@@ -55,7 +50,7 @@ def memory_files(workspace: Root, paths: Iterable[str | Path]) -> MemoryFiles:
         every = entities_of_each(workspace)
         follows = {each.name: each.allow_outside for each in every.profiles}
         there = {entity: path for entity, path in every.paths.items() if os.path.lexists(path)}
-        return MemoryFiles({path: follows[parts_of(name).owner] for name, path in there.items()}, every.unreadable)
+        return {path: follows[parts_of(name).owner] for name, path in there.items()}, every.unreadable
     found: dict[Path, bool] = {}
     for path in named:
         if path.is_dir():
@@ -64,7 +59,7 @@ def memory_files(workspace: Root, paths: Iterable[str | Path]) -> MemoryFiles:
         else:
             _refuse_other_kinds(path)
             found[path] = True
-    return MemoryFiles(found)
+    return found, ()
 
 
 def _refuse_other_kinds(path: Path) -> None:
@@ -84,23 +79,18 @@ def _named(path: str | Path) -> Path:
     return Path(path)
 
 
-def format_document(document: Document, layout: Layout | None = None) -> tuple[Layout, str]:
-    """The layout that a document is to have (by default the one it keeps to, else ``plain``) and its text in it."""
-    chosen: Layout = layout or ("shared" if is_shared(document) else "plain")
-    return chosen, formatted(document, chosen)
-
-
-def plan_files(files: MemoryFiles, plan: Callable[..., FileChange]) -> ChangePlan:
-    """What ``plan`` makes of each path, ``may_be_link`` or not; what is wrong is refused."""
+def plan_files(workspace: Root, paths: Iterable[str | Path], plan: Callable[..., FileChange]) -> ChangePlan:
+    """What ``plan`` makes of each file that ``paths`` name, ``may_be_link`` or not; what is wrong is refused."""
+    links, unreadable = memory_files(workspace, paths)
     changes: list[FileChange] = []
     refused: list[RefusedChange] = []
     with one_reading():
-        for path, may_be_link in files.links.items():
+        for path, may_be_link in links.items():
             try:
-                changes.append(plan(path, may_be_link=may_be_link))
+                changes.append(plan(workspace, path, may_be_link=may_be_link))
             except CatmemError as error:
                 refused.append(RefusedChange(shown_path(path), error))
-    refused += [RefusedChange(shown_path(error.path or "profiles"), error) for error in files.unreadable]
+    refused += [RefusedChange(shown_path(error.path or "profiles"), error) for error in unreadable]
     return ChangePlan(tuple(changes), refused=tuple(refused))
 
 
@@ -115,10 +105,14 @@ def _read(workspace: Root, path: Path, *, may_be_link: bool) -> Document:
 
 
 def plan_format(workspace: Root, path: Path, layout: Layout | None = None, *, may_be_link: bool = True) -> FileChange:
-    """Read a file and work out its text in ``layout``. Raises ``UnreadableError`` and ``EditError``, with the path."""
+    """Read a file and work out its text in ``layout``, by default the one it keeps to, else ``plain``.
+
+    Raises ``UnreadableError`` and ``EditError``, with the path.
+    """
     document = _read(workspace, path, may_be_link=may_be_link)
     with errors_at(path):
-        chosen, new = format_document(document, layout)
+        chosen: Layout = layout or ("shared" if is_shared(document) else "plain")
+        new = formatted(document, chosen)
     name, repeated = shown_path(path), repeated_entries(document) if chosen == "shared" else []
     twice = (f"{name}: {_TWICE}: {first_line(raw, _TWICE_WIDTH)}" for raw in repeated)
     warnings = (*unmerged_warnings(name, new), *twice)

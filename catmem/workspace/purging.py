@@ -375,7 +375,7 @@ class _Purge:
             homes = [config.home(name).rglob("*") for name in profile_names(config.profiles_dir)]
         for path in sorted(each for home in homes for each in home if each.is_file()):
             with suppress(OSError):  # what this user may not read is no store of this root
-                if said_in(words, path.read_bytes()):
+                if said_in(words, path.read_bytes().decode(errors="replace")):
                     fates.setdefault(path, _OTHER)
         for path, place, why in self._files_of_none():
             with _noting(fates, path):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
@@ -36,12 +36,12 @@ def said_in(words: str, text: str | bytes) -> bool:
     return False
 
 
-def _readings(data: bytes) -> list[str]:
+def _readings(data: bytes) -> Iterator[str]:
     """Bytes as text; those that are no UTF-8 as each text that they may be."""
     try:
-        return [data.decode()]
+        yield data.decode()
     except UnicodeDecodeError:
-        return [data.decode(each, errors="replace") for each in _ENCODINGS]
+        yield from (data.decode(each, errors="replace") for each in _ENCODINGS)
 
 
 @lru_cache(maxsize=64)

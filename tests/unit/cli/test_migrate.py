@@ -35,9 +35,10 @@ def test_a_run_says_how_to_take_it_back_and_that_works(place):
 
 
 def test_a_file_in_no_store_has_its_copy_named(place):
+    (place / "old notes.md").chmod(0o640)
     result = run("old notes.md")
     (copy,) = place.glob("*.bak.*")
-    assert copy.read_text() == FLAT
+    assert (copy.read_text(), copy.stat().st_mode & 0o777) == (FLAT, 0o640)
     assert f"to take it back: mv '{copy.name}' 'old notes.md'\n" in result.stderr
     assert run("old notes.md").stdout == (
         "old notes.md: not migrated: of 1 entry without a category 0 moved, 0 tagged, 1 as before\n"

@@ -5,7 +5,6 @@ import os
 import stat
 from collections import Counter
 from datetime import date
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -56,7 +55,7 @@ USER, MEMORY, NOTES = "homes/neo/USER.md", "homes/other/MEMORY.md", "homes/other
     ],
 )
 def test_which_files_are_meant_each_once(workspace, place, named, found):
-    paths = memory_files(workspace, [place / name for name in named]).links
+    paths = memory_files(workspace, [place / name for name in named])[0]
     assert [path.relative_to(place).as_posix() for path in paths] == found
 
 
@@ -68,8 +67,7 @@ def test_the_profiles_are_looked_over_once_however_many_files_there_are(workspac
     monkeypatch.setattr(
         "catmem.workspace.formatting.entities_of_each", lambda root: looks.append(root) or entities_of_each(root)
     )
-    files = memory_files(workspace, [place])
-    planned = plan_files(files, partial(plan_format, workspace))
+    planned = plan_files(workspace, [place], plan_format)
     assert len([each for each in planned.files if each.entity]) == 6
     assert len(looks) == 1
 
@@ -95,7 +93,7 @@ def test_a_link_that_nobody_named_is_not_written_through(workspace, place, tmp_p
     link.unlink()
     link.symlink_to(outside)
     for paths in ([link], [place, link], [link, place]) if named else ([], [place]):
-        may_be_link = memory_files(workspace, paths).links[link]
+        may_be_link = memory_files(workspace, paths)[0][link]
         assert may_be_link is named
         if named:
             assert plan_format(workspace, link, may_be_link=may_be_link).changes
@@ -105,7 +103,7 @@ def test_a_link_that_nobody_named_is_not_written_through(workspace, place, tmp_p
 
 def test_a_link_is_written_through_where_the_profile_may_leave_the_root(workspace, place):
     put(place / "profiles" / "neo.yaml", "allow_outside: true")
-    assert memory_files(workspace, []).links == {place / "homes" / "neo" / "USER.md": True}
+    assert memory_files(workspace, [])[0] == {place / "homes" / "neo" / "USER.md": True}
 
 
 def code_of(workspace, path, *, may_be_link):
@@ -122,7 +120,7 @@ def test_what_stands_in_the_place_of_a_memory_file_in_a_folder_is_not_passed_ove
     (odd / "c").mkdir()
     (odd / "c" / "USER.md").symlink_to("nowhere")
     put(odd / "d" / "USER.md", PLAIN)
-    found = memory_files(workspace, [odd]).links
+    found = memory_files(workspace, [odd])[0]
     assert [path.relative_to(odd).as_posix() for path in found] == [
         "a/USER.md",
         "b/MEMORY.md",
@@ -144,7 +142,7 @@ def test_a_folder_that_cannot_be_listed_is_not_passed_over(workspace, place, mon
         return real(path)
 
     monkeypatch.setattr(os, "scandir", refuse)
-    assert closed in memory_files(workspace, [place]).links
+    assert closed in memory_files(workspace, [place])[0]
 
 
 @together("name", ["notes.txt", "USER", "x.md.bak", "script.py"])
@@ -210,19 +208,6 @@ def test_the_file_of_a_profile_is_written_through_its_store_and_its_last_revisio
     assert (newest.op, newest.note["migrated"]) == ("migrate", {"moved": 2, "tagged": 1, "stayed": 1})
     history.restore(migrating, "neo/user", "2")
     assert user.read_bytes() == before
-
-
-def test_of_a_file_in_no_store_a_copy_is_kept_that_takes_it_back(migrating, notes):
-    notes.chmod(0o640)
-    done = write_migrated(migrating, plan_migrated(migrating, notes))
-    assert (done.revision, done.restore) == (None, None)
-    assert done.backup is not None
-    assert notes.read_text() == SECTIONED
-    assert names(notes.parent) == ["notes.md", done.backup.name]
-    assert done.backup.name.startswith("notes.md.bak.")
-    assert done.backup.stat().st_mode & 0o777 == 0o640
-    done.backup.replace(notes)
-    assert notes.read_text() == FLAT
 
 
 def test_a_file_beside_those_of_a_store_has_a_history_and_a_copy(migrating, user):

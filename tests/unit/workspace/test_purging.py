@@ -153,16 +153,6 @@ def test_a_line_outside_all_entries_is_refused_and_goes_from_the_past(workspace,
         assert not fsck(workspace).damaged
 
 
-def test_a_heading_alone_that_held_it_goes_from_the_past(workspace):
-    path = workspace.path("neo", "user")
-    path.write_text("## The 4712 desk\nfront door\n" + TEXT, encoding="utf-8")
-    workspace.add("neo", "a note", category="talk")
-    path.write_bytes(path.read_bytes().replace(b"4712", b"front"))
-    assert purge(workspace, "neo", "4712").entries == ()
-    assert "4712" not in kept(workspace)
-    assert "## [purged]" in kept(workspace)
-
-
 @pytest.mark.parametrize("words", ["zebra", "Zebra", "zebra deal"])
 def test_a_category_that_has_it_in_other_capitals_in_its_heading_goes_from_the_history(workspace, words):
     workspace.add("neo", "the price is five", category="zebra-deal")

@@ -210,23 +210,13 @@ def _faults(validator: Validator, data: Any) -> Iterator[SchemaFault]:  # noqa: 
 
 
 def _best(error: ValidationError) -> ValidationError:
-    """Of a value that fits none of several forms, the error of the form that it comes nearest to."""
-    # That is one of the right kind if there is one, then the one with the fewest errors, then the first.
-    while error.context:
-        forms: dict[object, list[ValidationError]] = {}
-        for inner in error.context:
-            forms.setdefault(inner.schema_path[0], []).append(inner)
-        error = min(
-            forms.values(), key=lambda found: (any(_is_kind_error(each) for each in found if not each.path), len(found))
-        )[0]
-    return error
+    """Of a value that fits none of several forms, the error of the form that it comes nearest to, else of the first."""
+    from jsonschema.exceptions import best_match
 
-
-def _is_kind_error(error: ValidationError) -> bool:
-    wanted: Any = error.validator_value
-    if error.validator == "enum":
-        return all(_kind(one) != _kind(error.instance) for one in wanted)
-    return error.validator == "type"
+    best = best_match([error]) or error
+    while best.context:  # it comes as near to each
+        best = best.context[0]
+    return best
 
 
 def _worded(error: ValidationError) -> Iterator[SchemaFault]:

@@ -89,6 +89,7 @@ def test_a_text_in_the_place_of_operations_is_told_what_operations_are():
     [
         ("version: 2", "must be 1, and is 2", "version"),
         ("entities: {'project:alpha': {}}", "the key content is missing", "entities.project:alpha"),
+        ("approval: sometimes", "must be one of off, others, all, and is the text 'sometimes'", "approval"),
         ("approval: {most: 1001}", "must be at most 1000, and is 1001", "approval.most"),
         ("taxonomy: {categories: {Two Words: {}}}", "'Two Words' is not a slug", "taxonomy.categories.Two Words"),
         ("tags: {Owner: {}}", "'Owner' does not have the right form", "tags.Owner"),

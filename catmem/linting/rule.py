@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, Unpack
 
-from catmem.config.json_schema import faults_by, nearest, shown, suggestion
+from catmem.config.json_schema import faults_by, nearest, shown
 from catmem.config.yamlfile import KeyPath, key_text
 from catmem.errors import CatmemError, ConfigError, ErrorPlace
 from catmem.model.edit import TextEdit
@@ -344,14 +344,21 @@ def _reach(code: str, prefixes: Sequence[str]) -> int:
     return max((len(prefix) for prefix in prefixes if code.startswith(prefix)), default=0)
 
 
+_LOOK_ALIKE = str.maketrans("OILS", "0115")
+
+
 def unknown_rule(code: str, **where: Unpack[ErrorPlace]) -> ConfigError:
-    """The error for a code that no rule has; its hint names the nearest."""
+    """The error for a code or name that no rule has; its hint names those that begin so, or that were meant."""
     known = all_rules()
     named = {rule.name: rule.code for rule in known.values()}
-    near = named.get(code) or named.get(nearest(code, named) or "")
-    begin = [each for each in known if each.startswith(code)] if len(code) > len("CM") else []
-    hint = f"Did you mean {near!r}?" if near else suggestion(code, known, "rules")
-    hint = f"Those that begin so are {', '.join(begin)}." if begin else hint
+    number = code[:6].upper().translate(_LOOK_ALIKE)
+    near = named.get(nearest(code, named) or "")
+    starts = (number[:length] for length in range(len(number), len("CM"), -1))
+    begin = next(filter(None, ([each for each in known if each.startswith(start)] for start in starts)), [])
+    if near or len(begin) == 1:
+        hint = f"Did you mean {near or begin[0]!r}?"
+    else:
+        hint = f"The nearest are {', '.join(begin)}." if begin else "'catmem rule' lists all rules."
     return ConfigError(f"there is no rule {shown(code)}", code="unknown_rule", hint=hint, **where)
 
 

@@ -9,13 +9,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from catmem.config.access import Rights, all_problems, targets_read, visible
 from catmem.config.config import is_pattern, split
+from catmem.config.json_schema import shown
 from catmem.config.profile import Profile, profile_names, refuse_no_root
 from catmem.errors import CatmemError, ForbiddenError
 from catmem.files import read_bounded, shown_path
 from catmem.jsonable import jsonable
 from catmem.model.document import Document, Problem
 from catmem.names import TARGETS, is_declared, parts_of, slugify
-from catmem.ops.shared import AnyProfile, AsOf, InCategory, OneFile, refuse_undeclared, tell_of_file, tell_of_rows
+from catmem.ops.shared import (
+    AnyProfile,
+    AsOf,
+    InCategory,
+    OneFile,
+    refuse_undeclared,
+    tell_of_category,
+    tell_of_file,
+    tell_of_rows,
+)
 from catmem.ops.table import NO_TOOL, ONLY_TOOL, Call, Http, Option, Outcome, P, Tool, UsageError, operation
 from catmem.staleness.freshness import advice
 from catmem.text import MAX_FILE_BYTES, printable_json
@@ -143,13 +153,9 @@ def list_(
 
 def _tell_of_slips(call: Call, profile: str | None, category: str | None) -> None:
     """Say to a person which ``category`` was meant; of a profile which files lost their text, too, and of selectors."""
-    if call.for_program:
-        return
     if profile is None:
-        from catmem.workspace.reports import unknown_category
-
-        if category is not None and (near := unknown_category(call.root, category)):
-            call.tell(near)
+        tell_of_category(call, category)
+    if profile is None or call.for_program:
         return
     with suppress(CatmemError):  # a file that was not asked for: this is a hint, and no reason to fail
         memory = read_memory(call.root, profile)
@@ -323,13 +329,16 @@ def prompt(
 
 def _look_over(call: Call, categories: Sequence[str], memory: ProfileMemory) -> None:
     names = [name for _, name in map(split, categories) if not is_pattern(name)]
+    tell_of_rows(call, memory.owner.name)
     for name in names:
         refuse_undeclared(call, name)
+        meant = next(memory.meant([name]), None)
         if not targets_read(slugify(name), memory.profile, call.root.config.taxonomy):
             call.tell(f"{memory.profile.name} does not read {name}: catmem access --why {memory.profile.name} {name}")
-    tell_of_rows(call, memory.owner.name)
-    for said in memory.meant(names):
-        call.tell(said)
+        elif meant is None and not any(slugify(name) in each.by_category for each in memory.documents.values()):
+            meant = f"no entry in sight is in the category {shown(name)}"
+        if meant is not None:
+            call.tell(meant)
 
 
 def _role_and_text(call: Call, made: "Prompt", memory: ProfileMemory) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from catmem.config.profile import has_profile
 from catmem.errors import CatmemError
 from catmem.jsonable import jsonable
-from catmem.ops.shared import Actor, AsOf, InCategory, refuse_undeclared
+from catmem.ops.shared import Actor, AsOf, InCategory, refuse_undeclared, tell_of_category
 from catmem.ops.table import REFUSED, Call, Http, Option, Outcome, P, UsageError, operation
 from catmem.proposals.deciding import Decided
 from catmem.proposals.proposal import data_for, disclosed, disclosed_all
@@ -230,6 +230,8 @@ def review(
     """
     refuse_undeclared(call, category)
     review = Review.open(call.root, profiles=profiles, category=category, states=states, as_of=as_of)
+    if not review.due():
+        tell_of_category(call, category)
     asks = not (only_list or call.for_program)
     if only_list:
         call.show(review)

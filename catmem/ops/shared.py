@@ -103,6 +103,14 @@ def refuse_undeclared(call: Call, category: str | None) -> None:
         raise undeclared(category, category_hint(slugify(category), taxonomy))
 
 
+def tell_of_category(call: Call, category: str | None) -> None:
+    """Say to a person that no profile names a category and no file has it, and which one was meant."""
+    from catmem.workspace.reports import unknown_category
+
+    if category is not None and not call.for_program and (said := unknown_category(call.root, category)):
+        call.tell(said)
+
+
 def tell_of_file(call: Call, file: Reading) -> None:
     """Say why the history of a file was not looked at, if it was not; else that the file lost what that holds."""
     owner = call.root.profile(parts_of(file.entity).owner)

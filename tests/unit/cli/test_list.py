@@ -51,6 +51,20 @@ def test_no_entry_of_a_category_in_any_file(place):
     )
 
 
+@together(
+    ("words", "said"),
+    [
+        (("review", "--list", "-c", "tlak"), "No profile names the category 'tlak' and no file has it yet. Did you mean"),
+        (("search", "-c", "tlak", "tea"), "No profile names the category 'tlak' and no file has it yet. Did you mean"),
+        (("prompt", "neo", "-c", "qqq"), "neo does not read qqq: catmem access --why neo qqq"),
+        (("prompt", "all", "-c", "qqq"), "no entry in sight is in the category 'qqq'"),
+    ],
+)
+def test_a_category_that_is_nowhere_is_told_by_each_command(place, words, said):
+    put(place / "profiles" / "all.yaml", "user_memory_categories: ['*']\n")
+    assert said in run(*words).stderr
+
+
 @together("output_format", ["text", "json"])
 def test_a_category_out_of_sight_is_like_one_that_is_not_there(place, output_format):
     hidden, absent = (run("list", "-p", "neo", "-c", name, "--format", output_format) for name in ("pay", "none"))

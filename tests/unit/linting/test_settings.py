@@ -6,7 +6,7 @@ import pytest
 
 from catmem.config.json_schema import validate
 from catmem.errors import ConfigError
-from catmem.linting.rule import LintSettings, all_rules, read_settings, rule
+from catmem.linting.rule import LintSettings, all_rules, read_settings, rule, unknown_rule
 from tests.together import together
 from tests.unit.linting.rules_for_tests import registered, word_rule
 
@@ -64,10 +64,10 @@ def test_options_are_laid_over_the_defaults():
     ("said", "code", "key", "hint"),
     [
         ({"ignore": ["CM2", "CM297"]}, "unknown_rule", "lint.ignore[1]", "CM29"),
-        ({"select": ["CM7"]}, "unknown_rule", "lint.select[0]", "CM"),
+        ({"select": ["CM7"]}, "unknown_rule", "lint.select[0]", "catmem rule"),
         ({"severity": {"CM888": "hint"}}, "unknown_rule", "lint.severity.CM888", ""),
         ({"per_file": {"*": ["CM297"]}}, "unknown_rule", "lint.per_file.*[0]", "CM29"),
-        ({"options": {"CM29": {}}}, "unknown_rule", "lint.options.CM29", "Those that begin so are CM29"),
+        ({"options": {"CM29": {}}}, "unknown_rule", "lint.options.CM29", "The nearest are CM29"),
         ({"options": {"CM298": {"word": ["x"]}}}, "schema", "lint.options.CM298.word", "Did you mean 'words'?"),
         ({"options": {"CM298": {"words": "x"}}}, "schema", "lint.options.CM298.words", "Write it as a list: [x]."),
         ({"options": {"CM298": {"words": [1]}}}, "schema", "lint.options.CM298.words[0]", "Put it in quotes"),
@@ -104,6 +104,19 @@ def test_a_name_in_the_place_of_a_code_is_understood():
     with pytest.raises(ConfigError) as caught:
         LintSettings().narrowed(select=["no-some"])
     assert caught.value.hint == "Did you mean 'CM298'?"
+
+
+@together(
+    ("code", "hint"),
+    [
+        ("CM1O4", "Did you mean 'CM104'?"),
+        ("cm104", "Did you mean 'CM104'?"),
+        ("CM110", "The nearest are CM111, CM113, CM114."),
+        ("CM999", "'catmem rule' lists all rules."),
+    ],
+)
+def test_a_code_that_no_rule_has_is_told_the_nearest_by_number(code, hint):
+    assert unknown_rule(code).hint == hint
 
 
 # --- the registry --------------------------------------------------------------------------------------------------------

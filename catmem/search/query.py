@@ -106,15 +106,21 @@ _GAP = re.compile(r"[\W_]*+")
 _IS_LETTER = re.compile(_LETTER)
 _IS_RUN = re.compile(_RUN)
 _QUOTED = re.compile(r'"([^"]*+)"')
+_SPELLED = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "Ä": "ae", "Ö": "oe", "Ü": "ue"})
+_UMLAUT = re.compile(r"([aou])e(?=\w)")
 _OTHER_QUOTES = dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f\u00ab\u00bb"), '"')
 
 
 class Term(NamedTuple):
-    """One thing to look for: one folded word, or several for a phrase. ``weight`` is what a whole match counts."""
+    """One thing to look for: one folded word, or several for a phrase. ``weight`` is what a whole match counts.
+
+    A word with its umlauts spelled the other way (``is_spelled``) has a stem in German alone, and else fits as it is.
+    """
 
     words: tuple[str, ...]
     is_phrase: bool = False
     weight: float = WHOLE
+    is_spelled: bool = False
 
     def found_in(self, folded: str, *, accents: Accents) -> Iterator[tuple[int, int]]:
         """Where it may stand in a folded text (start, end): of a word, where words stand that begin like it."""
@@ -140,7 +146,7 @@ class Term(NamedTuple):
         word = self.words[0]
         if self.is_phrase or found == word or is_run(word) or (found := without_accents(found)) == word:
             return self.weight
-        if len(word) < SHORTEST_STEM:
+        if len(word) < SHORTEST_STEM or (self.is_spelled and language() != "german"):
             return 0.0
         own = stem(word, language())
         if stem(found, language()) == own:
@@ -200,17 +206,23 @@ def parse_query(text: str) -> Query:
         words = words_of(quoted)
         if words:
             found[Term(words, is_phrase=True, weight=WHOLE * len(words))] = None
-    words = words_of(_QUOTED.sub(" ", text))
+    loose = unicodedata.normalize("NFC", _QUOTED.sub(" ", text))
+    words, spelled = words_of(loose), words_of(loose.translate(_SPELLED))
     joining = FUNCTION_WORDS[language_of(words)]
+    other = {
+        word: long if long != word else _UMLAUT.sub(r"\1", word) for word, long in zip(words, spelled, strict=True)
+    }
     for word in [each for each in words if each not in joining] or ([] if found else words):
         found |= dict.fromkeys(_terms_of(word))
+        if other[word] not in words:
+            found.setdefault(Term((other[word],), weight=STEMMED, is_spelled=True))
     if not found:
         raise QueryError(
             "this query has no word in it",
             code="empty_query",
             hint='Give words, or a "quoted phrase"; letters and numbers are looked for, and signs are not.',
         )
-    count = sum(len(term.words) for term in found)
+    count = sum(len(term.words) for term in found if not term.is_spelled)
     if count > MOST_WORDS:
         raise QueryError(
             f"this query has {count:,} different words, and {MOST_WORDS} is the most",

@@ -54,7 +54,10 @@ def test_no_entry_of_a_category_in_any_file(place):
 @together(
     ("words", "said"),
     [
-        (("review", "--list", "-c", "tlak"), "No profile names the category 'tlak' and no file has it yet. Did you mean"),
+        (
+            ("review", "--list", "-c", "tlak"),
+            "No profile names the category 'tlak' and no file has it yet. Did you mean",
+        ),
         (("search", "-c", "tlak", "tea"), "No profile names the category 'tlak' and no file has it yet. Did you mean"),
         (("prompt", "neo", "-c", "qqq"), "neo does not read qqq: catmem access --why neo qqq"),
         (("prompt", "all", "-c", "qqq"), "no entry in sight is in the category 'qqq'"),

@@ -94,6 +94,27 @@ def test_a_query_is_words_and_phrases(query, terms):
     assert [term.words for term in parse_query(query)] == terms
 
 
+@together(
+    ("query", "body", "is_found"),
+    [
+        ("Groessl", "Frau Größl, Wien", True),
+        ("Größl", "Frau Groessl, Wien", True),
+        ("Gro\u0308ßl", "GROESSL", True),
+        ("Schluessel", "Die Schlüssel sind bei der Post", True),
+        ("schluesselbund", "Der Schlüsselbund ist bei der Post", True),
+        ("schluessel", "Der Schlüsselbund ist bei der Post", True),
+        ("blue", "Blutest and the blunt knife", False),
+        ("value", "valuation of the house", False),
+        ("Müller", "Mueller-Straße 4", True),
+        ("mueller", "the mull of Kintyre", False),
+    ],
+)
+def test_an_umlaut_may_be_spelled_out(query, body, is_found):
+    index = Index(parse(body))
+    found = matches(parse_query(query), [SearchSource(index, index.counts)])
+    assert bool(found) is is_found
+
+
 def test_a_long_run_without_blanks_is_looked_for_in_pieces_too():
     whole, *pieces = parse_query("喜欢喝茶")
     assert whole == Term(("喜欢喝茶",))

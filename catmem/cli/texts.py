@@ -1174,11 +1174,11 @@ def _linted(value: Linted, call: Call) -> None:
     from catmem.linting.rule import SEVERITIES, rank
 
     names: dict[str, str] = {}
-    diagnostics = []
+    diagnostics, root = [], linter.root.config.root
     for each in found.diagnostics:
         # As its paths are from the working folder.
-        related = (replace(one, path=one.path and shown_path(linter.root.path(one.path))) for one in each.related)
-        diagnostics.append(replace(each, path=shown_path(linter.root.path(each.path)), related=tuple(related)))
+        related = (replace(one, path=one.path and shown_path(root / one.path)) for one in each.related)
+        diagnostics.append(replace(each, path=shown_path(root / each.path), related=tuple(related)))
         names[diagnostics[-1].path] = each.path
     shown = replace(found, diagnostics=diagnostics, source=lambda path: found.source(names.get(path, path)))
     emit(render(shown, form, __version__))

@@ -85,10 +85,6 @@ class LintRoot:
                 return absolute[len(root) + 1 :].replace(os.sep, "/")
         return absolute.replace(os.sep, "/")
 
-    def path(self, name: str) -> Path:
-        """The path of a name."""
-        return self.config.root / name
-
     def profile(self, name: str) -> Profile:
         """A profile that is right; the rules on profiles tell of the others. Raises ``UnknownNameError``."""
         if name not in self.profiles:

@@ -62,9 +62,6 @@ def _stemmer(language: str) -> Any:  # noqa: ANN401 - the library has no types
     return snowballstemmer.stemmer(language)
 
 
-# --- the query of a search: words and "quoted phrases", as patterns over folded text; and how texts are folded -------
-
-
 MOST_CHARACTERS = 1_000
 """Characters of a query."""
 MOST_WORDS = 40
@@ -80,7 +77,7 @@ _LOOSE_STEM = 5
 ACCENTS = "\u0300-\u036f"
 """The accents of Latin, Greek and Cyrillic, as a range in a pattern. Marks of other scripts make another letter."""
 
-_FIRST_ACCENT, _LAST_ACCENT = ACCENTS[0], ACCENTS[-1]
+_ALONE = frozenset(map(chr, range(0x300, 0x370)))
 _ASCII = bytes(range(128))
 _FEW = 24
 """Letters up to which a search and replace of each is quicker than a look at every character."""
@@ -282,18 +279,13 @@ def without_accents(folded: str) -> str:
     """A text without the accents that stand alone in it, and with the two letters that ß stands for."""
     if not accents_of(folded):
         return folded
-    return "".join(each for each in folded if not is_accent(each)).replace("ß", "ss")
-
-
-def is_accent(character: str) -> bool:
-    """Whether a character is an accent that stands alone, behind its letter."""
-    return _FIRST_ACCENT <= character <= _LAST_ACCENT
+    return "".join(each for each in folded if each not in _ALONE).replace("ß", "ss")
 
 
 def accents_of(text: str) -> Accents:
     """What a fold cannot take off a text, or spell out in it."""
-    beyond = () if text.isascii() else _beyond_ascii(text.encode("utf-8", "surrogatepass"))
-    return "all" if any(map(is_accent, beyond)) else "ß" if any(each in "ßẞ" for each in beyond) else ""
+    beyond = set[str]() if text.isascii() else _beyond_ascii(text.encode("utf-8", "surrogatepass"))
+    return "all" if not _ALONE.isdisjoint(beyond) else "ß" if "ß" in beyond or "ẞ" in beyond else ""
 
 
 def _beyond_ascii(data: bytes) -> set[str]:
@@ -302,7 +294,7 @@ def _beyond_ascii(data: bytes) -> set[str]:
 
 @lru_cache(maxsize=4096)
 def _folded(character: str) -> str:
-    letters = [each for each in unicodedata.normalize("NFKD", character) if not is_accent(each)]
+    letters = [each for each in unicodedata.normalize("NFKD", character) if each not in _ALONE]
     bare = letters[0] if len(letters) == 1 else character
     small = next((each for each in (bare.casefold(), bare.lower()) if len(each) == 1), bare)
     return small if small == character or small.isascii() else _folded(small)

@@ -186,6 +186,7 @@ class _Search:
         self.targets = TARGETS if target is None else (known_target(target),)
         paths = places(workspace.config, self.owner)
         self.sources = [self._source(each, paths[each]) for each in self.targets]
+        self.entities = [f"{self.owner.name}/{each}" for each in self.targets]
         self._ages: dict[Match, Freshness] = {}
 
     def _source(self, target: str, path: Path) -> SearchSource:
@@ -226,7 +227,7 @@ class _Search:
             known = freshness_of(
                 self.workspace,
                 self.reader,
-                self._entity(number),
+                self.entities[number],
                 source.index.document,
                 [self.entry(match) for match in group],
                 as_of=self.as_of,
@@ -235,9 +236,6 @@ class _Search:
             self._ages |= zip(group, known, strict=True)
         return self._ages
 
-    def _entity(self, source: int) -> str:
-        return f"{self.owner.name}/{self.targets[source]}"
-
     def shown(self, best: Sequence[tuple[Match, float]]) -> list[SearchHit]:
         """Some matches with their scores, as they are shown."""
         ages = self.freshness(match for match, _ in best)
@@ -245,7 +243,7 @@ class _Search:
         for match, score in best:
             entry = self.entry(match)
             line = self.sources[match.source].index.document.line(entry.start)
-            shown.append(SearchHit(self._entity(match.source), line, entry, ages[match], score, self.query))
+            shown.append(SearchHit(self.entities[match.source], line, entry, ages[match], score, self.query))
         return shown
 
     def dated(self, found: Sequence[Match]) -> list[tuple[Match, int]]:

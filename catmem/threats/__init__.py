@@ -22,7 +22,7 @@ from functools import cache, cached_property
 from itertools import accumulate, chain
 
 from catmem.threats.finding import RULES, SECRETS, Threat, Words, places
-from catmem.threats.fold import Folded, find_characters
+from catmem.threats.fold import Folded, as_shown, written_otherwise
 from catmem.threats.instructions import (
     MARKUP_SIGNS,
     ROLE_SIGNS,
@@ -90,14 +90,17 @@ class Candidates:
     def __init__(self, text: str) -> None:
         """Look over the text."""
         folded = self.folded = Folded(text)
+        self.written = written_otherwise(folded)
+        """What a viewer reads as a letter or a sign, or does not show; ``scan`` looks at the text without it too."""
         signs, words = _signs(folded.low), _stems().places(folded.letters)
         self._instructions = instruction_starts(folded.letters, words) if words else []
         judged = [*find_roles(folded, signs), *find_leaks(folded, signs)] if signs else []
-        judged += find_characters(folded) if folded.suspects else ()
+        judged += folded.characters
         judged += find_native(folded) if folded.unusual else ()
         secrets, chosen = secret_signs(folded), chosen_secrets(text, signs) if signs else []
         markup = {sign: signs[sign] for sign in MARKUP_SIGNS if sign in signs}
         self._starts = [place for place, _ in judged] + [sign.place for sign in secrets]
+        self._starts += [start for start, _, _ in self.written]
         self._starts += [*chain.from_iterable(markup.values()), *(found.start for found in chosen)]
         self._found = [*folded.mixed, *(found for _, found in judged if found), *find_secrets(secrets), *chosen]
         self._found += find_markup(text, markup) if markup else ()
@@ -112,7 +115,7 @@ class Candidates:
         # Scripts that are mixed in one place are read as Latin letters in all others, which hides what else is there.
         if self.folded.mixed:
             return None
-        return sorted({*self._starts, *map(self.folded.place, {start.place for start in self._instructions})})
+        return sorted({*self._starts, *map(self.folded.place, {place for _, place in self._instructions})})
 
     def findings(self) -> list[Threat]:
         """What the rules find in the text, in text order."""
@@ -143,13 +146,23 @@ def scan(text: str, limit: int | None = DEFAULT_LIMIT) -> list[Threat]:
     if limit is not None and len(text) > limit:
         return [Threat("too-large-to-scan", 0, len(text))]
     candidates = Candidates(text)
-    return candidates.findings() if candidates else []
+    found = candidates.findings() if candidates else []
+    if not candidates.written:
+        return found
+    shown, place = as_shown(text, candidates.written)
+    found += [Threat(rule, place(start), place(end)) for rule, start, end in Candidates(shown).findings()]
+    return _merged(found)
 
 
 def scan_secrets(text: str) -> list[Threat]:
     """The keys and tokens in a text of any length, and the links with a password; in no order."""
     folded = Folded(text)
-    return [*find_secrets(secret_signs(folded)), *find_logins(text)]
+    found = [*find_secrets(secret_signs(folded)), *find_logins(text)]
+    if written := written_otherwise(folded):
+        shown, place = as_shown(text, written)
+        secrets = [*find_secrets(secret_signs(Folded(shown))), *find_logins(shown)]
+        found += [Threat(rule, place(start), place(end)) for rule, start, end in secrets]
+    return found
 
 
 def scan_each(texts: Sequence[str]) -> list[list[Threat]]:

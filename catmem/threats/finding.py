@@ -24,15 +24,16 @@ def read_table(name: str) -> list[dict[str, str]]:
     names: dict[str, str] = {}
     rows: list[dict[str, str]] = []
     for line in package_text(f"threats/{name}").split("\n"):
+        if not line or line.startswith("#"):
+            continue
+        key, _, value = line.strip().partition(" " if line.startswith("  ") else " = ")
+        value = _NAMED.sub(lambda found: names[found[1]], value)
         if line.startswith("  "):
-            key, _, value = line[2:].partition(" ")
-            written = _NAMED.sub(lambda found: names[found[1]], value)
-            rows[-1][key] = rows[-1].get(key, "") + written
-        elif " = " in line and not line.startswith("#"):
-            key, _, value = line.partition(" = ")
+            rows[-1][key] = rows[-1].get(key, "") + value
+        elif value:
             names[key] = value
-        elif line and not line.startswith("#"):
-            rows.append({"rule": line})
+        else:
+            rows.append({"rule": key})
     return rows
 
 

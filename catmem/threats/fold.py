@@ -16,9 +16,10 @@ in its place, never in a run.
 from __future__ import annotations
 
 import re
+import sys
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, lru_cache
 from itertools import accumulate
 
@@ -93,7 +94,7 @@ class Folded:
         """The text in Latin-1, one byte a character; ``?`` for what Latin-1 has not."""
         unusual = raw.translate(None, _EXPECTED)
         self.unusual = frozenset(unusual.decode("utf-8", "surrogatepass")) if unusual else _NONE
-        looks = {char: _look_at(char) for char in self.unusual - _ORDINARY}
+        looks = {char: _look_at(char) for char in self.unusual}
         self._forms = {char: form for char, (form, _) in looks.items() if form}
         self.suspects = frozenset([char for char, (_, suspect) in looks.items() if suspect]) if looks else _NONE
         self.mixed = [] if self.unusual.isdisjoint(_OTHER_LETTERS) else _mixed_words(text)
@@ -152,9 +153,9 @@ class Folded:
         return [place for place, char in enumerate(self.text) if char in self.suspects]
 
     @cached_property
-    def hidden_before(self) -> list[int]:
-        """The same places in the text without them."""
-        return [place - number for number, place in enumerate(self.suspect_places)]
+    def characters(self) -> list[tuple[int, Threat | None]]:
+        """The places of suspects that have no place there, each with its finding, and of those that part a word."""
+        return [*_find_characters(self)] if self.suspects else []
 
 
 def _letters(plain: bytes) -> str:
@@ -162,24 +163,9 @@ def _letters(plain: bytes) -> str:
     return plain.translate(_FOLD_LATIN, _NOT_LATIN_LETTERS).decode("ascii")
 
 
-def without(chars: frozenset[str], text: str) -> str:
-    """The text without some characters."""
-    if len(chars) > _FEW:
-        return text.translate(dict.fromkeys(map(ord, chars)))
-    for char in chars:
-        text = text.replace(char, "")
-    return text
-
-
 def fold_word(word: str) -> str:
     """A plain ASCII word or pattern as the fold writes it."""
     return word.replace("l", "i")
-
-
-# Characters of which it is known that they fold to nothing, or by the table, and are not suspect: most of what is not
-# ASCII, so it is not looked at again.
-_ORDINARY: set[str] = set()
-_MANY = 1 << 14
 
 
 @lru_cache(maxsize=1 << 14)
@@ -187,11 +173,7 @@ def _look_at(char: str) -> tuple[str, bool]:
     """What a character folds to beside what the table does ("" for nothing), and whether it is suspect."""
     if char.isascii():
         return "", not (char.isprintable() or char in "\t\n\r")
-    form = "" if char in _FOLDED_BY_TABLE else _letters_of(char)
-    suspect = _is_suspect(char)
-    if not form and not suspect and len(_ORDINARY) < _MANY:
-        _ORDINARY.add(char)
-    return form, suspect
+    return "" if char in _FOLDED_BY_TABLE else _letters_of(char), _is_suspect(char)
 
 
 def _letters_of(char: str) -> str:
@@ -259,6 +241,52 @@ def _is_ordinary_mix(word: str) -> bool:
     return rest.isupper() or (word[0] == others[0] and rest[0].isupper())
 
 
+# --- a text as it is shown: what a viewer reads for a letter, or for a sign of a link or a token ---------------------
+
+
+_REFERENCE = re.compile(r"&(?:#([xX][0-9a-fA-F]{1,6}|[0-9]{1,7});?|([A-Za-z]{2,8});)")
+_SIGNS = frozenset("-_.:/=+~@#?%{}")
+_NAMES = "colon sol period lowbar equals plus commat num quest percnt lbrace lcub rbrace rcub"
+_NAMED = dict(zip(_NAMES.split(), ":/._=+@#?%{{}}", strict=True))
+
+
+def written_otherwise(folded: Folded) -> list[tuple[int, int, str]]:
+    """The escapes, the references and what does not show in a text, each with what it is read as."""
+    text = folded.text
+    found = [(place, place + 1, "") for place in places("\\", text) if text[place + 1 : place + 2] in _SIGNS]
+    references = filter(None, (_REFERENCE.match(text, place) for place in places("&", text)))
+    found += [(*each.span(), sign) for each in references if (sign := _referred(each))]
+    return sorted([*found, *((place, place + 1, "") for place, _ in folded.characters)])
+
+
+def _referred(reference: re.Match[str]) -> str:
+    """The letter or sign that a reference stands for; no sign of which markup is made, since it makes none."""
+    number, name = reference.groups()
+    if name is not None:
+        return _NAMED.get(name.lower(), "")
+    code = int(f"0{number}", 16) if number[0] in "xX" else int(number)
+    char = chr(code) if code <= sys.maxunicode else ""
+    return char if char.isalnum() or char in _SIGNS else ""
+
+
+def as_shown(text: str, written: Iterable[tuple[int, int, str]]) -> tuple[str, Callable[[int], int]]:
+    """The text as it is shown, and where in the text a place of that is."""
+    parts: list[str] = []
+    starts, places, size = [0], [0], 0
+    for start, end, sign in written:
+        parts += [text[places[-1] : start], sign]
+        size += start - places[-1]
+        starts += [size, size + len(sign)]
+        places += [start, end]
+        size += len(sign)
+
+    def place(shown: int) -> int:
+        index = bisect_right(starts, shown) - 1
+        return places[index] + shown - starts[index]
+
+    return "".join((*parts, text[places[-1] :])), place
+
+
 _ZWSP, _ZWNJ, _ZWJ = "\u200b", "\u200c", "\u200d"
 _SOFT_HYPHEN = "\u00ad"
 _EMOJI_SELECTOR = "\ufe0f"
@@ -281,15 +309,15 @@ _RIGHT_TO_LEFT = pattern(r"[\u0590-\u061b\u061d-\u08ff\ufb1d-\ufdff\ufe70-\ufefc
 _REACH = 64
 
 
-def find_characters(folded: Folded) -> Iterator[tuple[int, Threat | None]]:
-    """The places of suspects that are not where a script or an emoji needs them, each with its finding."""
-    # Direction marks have none where they are: what needs one may stand far from it, and not in a part of the text.
+def _find_characters(folded: Folded) -> Iterator[tuple[int, Threat | None]]:
+    # Direction marks have no finding where they are: what needs one may stand far from it, and not in a part of the
+    # text. Soft hyphens have none in a word, and are no part of it.
     text = folded.text
     for place in folded.suspect_places:
         char = text[place]
         if char not in _MAYBE_IN_PLACE or not _is_in_place(text, place, char):
             yield place, Threat(_rule(char), place, place + 1)
-        elif char in _DIRECTION_MARKS:
+        elif char in _DIRECTION_MARKS or char == _SOFT_HYPHEN:
             yield place, None
 
 

@@ -5,21 +5,19 @@ over folded letters (``fold``): no blanks, no case, ``l`` written ``i`` (``fold_
 and none holds another, so the work at one stem is bounded too. What is found is checked against the original text: word
 starts, sentence ends, negation.
 
-The fold keeps Latin letters only, so the few phrases in other scripts run over the text in lower case, with hidden
-characters taken out when there are any. First version of these: one attack class, seven languages, and no disguise but
-hidden characters.
+The fold keeps Latin letters only, so the few phrases in other scripts run over the text in lower case. First version of
+these: one attack class, seven languages, and no disguise but hidden characters.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import TypeAlias
 
 from catmem.threats.finding import PATTERNS, Places, Threat, pattern, places, read_table
-from catmem.threats.fold import Folded, fold_word, without
+from catmem.threats.fold import Folded, fold_word
 
 # What a phrase must not be followed by depends on where its text ends.
 _MUST_NOT_FOLLOW = re.compile(r"\(\?![^()]*\)")
@@ -76,12 +74,8 @@ _BEHIND = 240
 _WORD_REACH = 24
 
 
-class Start(NamedTuple):
-    """A phrase that may stand around ``place`` in the folded letters, where its ``stem`` is."""
-
-    phrase: Phrase
-    stem: str
-    place: int
+Start: TypeAlias = tuple[Phrase, int]
+"""A phrase that may stand around a place in the folded letters."""
 
 
 def instruction_starts(letters: str, found: Mapping[str, Sequence[int]]) -> list[Start]:
@@ -92,25 +86,16 @@ def instruction_starts(letters: str, found: Mapping[str, Sequence[int]]) -> list
         for phrase in phrases[stem]:
             places = [place for place in found[stem] if phrase.match(letters, place, loose=True)]
             if places and (not phrase.gates or any(map(letters.__contains__, phrase.gates))):
-                starts += [Start(phrase, stem, place) for place in places]
+                starts += [(phrase, place) for place in places]
     return starts
 
 
 def find_instructions(folded: Folded, starts: Iterable[Start]) -> Iterator[Threat]:
     """The findings of all phrases."""
-    done: Start | None = None
-    step = 0
-    for start in starts:
-        phrase, stem, place = start
-        if done is None or done.phrase is not phrase or done.stem != stem:
-            done, step = start, 0
-        if place < step:
-            continue
+    for phrase, place in starts:
         match = phrase.match(folded.letters, place)
         if match and (finding := _confirmed(phrase, folded, *folded.span(match.start(), match.end()))):
             yield finding
-            # On from the end of what fitted: nothing is read twice for one stem.
-            step = max(place + len(stem), match.end())
 
 
 def _confirmed(phrase: Phrase, folded: Folded, start: int, end: int) -> Threat | None:
@@ -143,37 +128,17 @@ _CAPITALS = frozenset(map(chr, range(0x400, 0x430)))
 
 
 def find_native(folded: Folded) -> Iterator[tuple[int, Threat | None]]:
-    """Where a phrase outside Latin letters stands, with the finding of ``instruction-override`` if it is the next one.
-
-    Hidden characters are taken out. No phrase goes over the end of a line.
-    """
-    small = folded.unusual
-    if not small.isdisjoint(_CAPITALS):
-        small = frozenset(char.lower() for char in small)
-    rows = [row for row in _natives() if small.issuperset(row.stems[0])]
-    text, bare = folded.text, without(folded.suspects, _small(folded, rows)) if rows else ""
-    for row in rows:
-        step = 0
-        for place in places(row.stems[0], bare):
-            if match := row.match(bare, place):
-                start, last = _place_in_text(folded, match.start()), _place_in_text(folded, match.end() - 1)
-                end = last + 1
-                while end < min(len(text), last + _NATIVE_WORD_REACH) and text[end].isalpha():
-                    end += 1
-                yield start, Threat("instruction-override", start, end) if place >= step else None
-                step = max(step, match.end())
-
-
-def _small(folded: Folded, rows: Iterable[Phrase]) -> str:
-    """The text, in small letters if a stem has such and the text has others."""
-    if any(row.stems[0][0].upper() in _CAPITALS for row in rows) and not folded.unusual.isdisjoint(_CAPITALS):
-        return folded.text.replace("\u0130", "I").lower()
-    return folded.text
-
-
-def _place_in_text(folded: Folded, place: int) -> int:
-    # The n-th hidden character stood in front of what is now n characters nearer to the beginning.
-    return place + bisect_right(folded.hidden_before, place)
+    """Where a phrase outside Latin letters stands, with the finding of ``instruction-override``; none ends a line."""
+    text, letters = folded.text, folded.unusual
+    if not letters.isdisjoint(_CAPITALS):
+        text, letters = text.replace("\u0130", "I").lower(), frozenset(char.lower() for char in letters)
+    for row in (row for row in _natives() if letters.issuperset(row.stems[0])):
+        for match in filter(None, (row.match(text, place) for place in places(row.stems[0], text))):
+            start, end = match.span()
+            last = min(len(text), end + _NATIVE_WORD_REACH)
+            while end < last and text[end].isalpha():
+                end += 1
+            yield start, Threat("instruction-override", start, end)
 
 
 # --- text that looks like the frame around a prompt, and markup that acts on a viewer or hides words from one --------

@@ -182,7 +182,7 @@ _SENT = fold_word("key password secret credential token cookies conversation cha
 _SENDS = fold_word(
     "send post upload transmit forward email leak copy submit deliver report relay push exfiltrat"
 ).split()
-_STRIDE = 64
+_NEGATION_REACH = 64
 _SENDING_REACH = 280
 _SIGNS = ("://", "@", "|", "$")
 """A command that sends a secret has one of these in the text."""
@@ -207,47 +207,26 @@ def find_leaks(folded: Folded, found: Places) -> Iterator[tuple[int, Threat | No
         if url and PATTERNS["slot"].search(url.group()):
             yield place, Threat("exfiltration-link", *url.span()) if is_next else None
         end = url.end() if url and is_next else end
-    for sign in ("://", "@"):
-        groups = [group for group in _close_together(found.get(sign, ())) if _sending(folded, group[0], group[-1])]
-        if groups:
-            yield from ((place, None) for group in groups for place in group)
-            yield from ((each.start, each) for each in _addressed(sign, folded))
+    for place in (*found.get("://", ()), *found.get("@", ())):
+        yield from _addressed(folded, place)
     if any(sign in text for sign in _SIGNS):
         for sender in _SENDERS:
             yield from ((each.start, each) for each in _commands(sender, folded, found.get(sender, ())))
 
 
-def _close_together(found: Iterable[int]) -> Iterator[list[int]]:
-    """The places in groups: of those in a group only some are looked at, and which depends on where a text begins."""
-    group: list[int] = []
-    for place in found:
-        if group and place >= group[0] + _STRIDE:
-            yield group
-            group = []
-        group.append(place)
-    if group:
-        yield group
-
-
-def _sending(folded: Folded, first: int, last: int) -> re.Match[str] | None:
-    """An order to send something, in front of what stands from ``first`` to ``last``."""
-    letters = folded.fold(folded.text[max(0, first - _SENDING_REACH) : last])
+def _addressed(folded: Folded, place: int) -> Iterator[tuple[int, Threat | None]]:
+    """An order to send something, in front of an address; addresses are rarer than words such as "send"."""
+    start = max(0, place - _SENDING_REACH)
+    before = folded.text[start:place]
+    letters = folded.fold(before)
     if not any(map(letters.__contains__, _SENT)) or not any(map(letters.__contains__, _SENDS)):
-        return None
-    return _SENDING.search(letters)
-
-
-def _addressed(sign: str, folded: Folded) -> Iterator[Threat]:
-    # From the address back to the order to send: addresses are rarer than words such as "send" or "password".
-    text = folded.text
-    for place in places(sign, text, _STRIDE):
-        if match := _sending(folded, place, place):
-            start = max(0, place - _SENDING_REACH)
-            letters = folded.fold(text[start:place])
-            part = Folded(text[start:place])
-            first, last = part.span(match.start(), match.end()) if part.letters == letters else (0, len(part.text))
-            if not PATTERNS["negated"].search(text, max(0, start + first - _STRIDE), start + first):
-                yield Threat("secret-exfiltration", start + first, start + last)
+        return
+    if match := _SENDING.search(letters):
+        yield place, None
+        part = Folded(before)
+        first, last = part.span(match.start(), match.end()) if part.letters == letters else (0, len(before))
+        if not PATTERNS["negated"].search(folded.text, max(0, start + first - _NEGATION_REACH), start + first):
+            yield start + first, Threat("secret-exfiltration", start + first, start + last)
 
 
 def _commands(sender: str, folded: Folded, found: Iterable[int]) -> Iterator[Threat]:
@@ -285,10 +264,20 @@ _BEFORE_CHOSEN = 24
 
 def _is_chosen(match: re.Match[str]) -> bool:
     """Whether it is like a password: letters, digits, and capitals or signs within; no reference and no example."""
-    inner = match["value"].rstrip(".!?:")
+    inner = _inner(match)
     if not _is_mixed(inner) or (inner.isalnum() and not any(map(str.isupper, inner))):
         return False
     return len(inner) < _LONG or _is_no_name(inner)
+
+
+def _inner(match: re.Match[str]) -> str:
+    """What is like a password, without the markup and the end of a sentence around it."""
+    return match["value"].rstrip(".!?:*_~\u201c\u201d\u00bb\u2019")
+
+
+def _has_owner(match: re.Match[str]) -> bool:
+    """Whether it is named what the password is of, where anything is named behind that word."""
+    return match["things"] is None or PATTERNS["owner"].search(match["things"]) is not None
 
 
 def _is_mixed(value: str) -> bool:
@@ -309,14 +298,15 @@ def _is_no_name(value: str) -> bool:
 
 def _is_plainly_chosen(match: re.Match[str]) -> bool:
     """Whether it is chosen, one word of letters and digits, or a long number: it stands close to what it is called."""
-    inner = match["value"].rstrip(".!?:")
+    inner = _inner(match)
     is_word = len(inner) >= _WEAK and inner.isalnum() and _is_mixed(inner)
-    return is_word or _is_chosen(match) or (len(inner) >= _WEAK_NUMBER and inner.isdigit())
+    is_number = len(inner) >= _WEAK_NUMBER and inner.isdigit()
+    return (is_word or is_number or _is_chosen(match)) and _has_owner(match)
 
 
 def _is_signed(match: re.Match[str]) -> bool:
     """Whether it is chosen, and has a sign that names of things seldom have."""
-    return PATTERNS["plain-sign"].search(match["value"]) is not None and _is_chosen(match)
+    return PATTERNS["plain-sign"].search(match["value"].rstrip("*")) is not None and _is_chosen(match)
 
 
 def _is_number(match: re.Match[str]) -> bool:
@@ -325,6 +315,11 @@ def _is_number(match: re.Match[str]) -> bool:
     return not PATTERNS["example-number"].fullmatch(value) and (
         match["states"] is not None or not PATTERNS["year"].fullmatch(value)
     )
+
+
+def _is_pin(match: re.Match[str]) -> bool:
+    """Whether it is a number, of a card or a phone if it is named what it is of."""
+    return _is_number(match) and _has_owner(match)
 
 
 def _is_code(match: re.Match[str]) -> bool:
@@ -345,7 +340,7 @@ class _SecretKind(NamedTuple):
     is_secret: Callable[[re.Match[str]], bool]
 
 
-_CHOSEN_CHECKS = {"signed": _is_signed, "plainly-chosen": _is_plainly_chosen, "number": _is_number, "code": _is_code}
+_CHOSEN_CHECKS = {"signed": _is_signed, "plainly-chosen": _is_plainly_chosen, "pin": _is_pin, "code": _is_code}
 _KINDS = [
     _SecretKind(tuple(row["signs"].split()), row.get("needs", ""), row_pattern(row), _CHOSEN_CHECKS[row["check"]])
     for row in read_table("chosen.txt")

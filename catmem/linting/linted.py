@@ -58,16 +58,6 @@ class LintedEntry:
             self.body = raw  # nearly every entry: the text as it stands
         self.words = " ".join(self.body.split())
 
-    @property
-    def day(self) -> date | None:
-        """The day of the fact: when it was last verified, else created."""
-        return self.dates.get("verified_date") or self.dates.get("created")
-
-    @property
-    def id(self) -> str:
-        """The digest of body and tags, as ``Entry.id``."""
-        return content_digest([self.body, self.tags])
-
 
 @dataclass(frozen=True, eq=False)
 class _LintedText:
@@ -325,7 +315,7 @@ def _fingerprint(file: LintedFile | LintedYaml, finding: Finding) -> str:
     if isinstance(file, LintedFile):
         entry = entry_at(file.entries, finding.start)
         if entry is not None and entry.start <= finding.start:
-            return entry.id
+            return entry.entry.id
     words = file.text[finding.start : min(finding.end, finding.start + _DIGESTED)]
     return content_digest([words or finding.message])
 

@@ -327,8 +327,7 @@ class Linter:
         source = self._sources[name]
         if not isinstance(source, LintSource):
             raise TypeError(f"{name} is no memory file")
-        entity = source.entity or (source.owner and f"{source.owner}/{source.target}")
-        return FileChange(source.path, entity or None, (self.text(name) or "").encode(), new.encode())
+        return FileChange(source.path, self.entity(name), (self.text(name) or "").encode(), new.encode())
 
     def write(self, change: FileChange) -> FileChange:
         """Write a fixed text, through the store where the file is in one; raises if it is another by now."""

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from catmem.model.document import Document
 from catmem.names import UNCATEGORIZED
-from catmem.search.query import IN_CATEGORY, Query, Term, accents_of, fold, language_of, words_of
+from catmem.search.query import IN_CATEGORY, Query, Term, language_of, plain, plain_places, words_of
 
 _REMEMBERED = 64
 """Terms whose places an index keeps."""
@@ -42,15 +42,13 @@ class Index:
         for entry, body in zip(document.entries, bodies, strict=True):
             self.counts[entry.category] += 1
             self.characters[entry.category] += len(body)
-        text = "\n".join(bodies)
-        self._text, self._accents = fold(text), accents_of(text)
-        self._starts = list(accumulate((len(body) + 1 for body in bodies), initial=0))
+        self.lengths = list(map(len, bodies))
+        """The characters of each body."""
+        texts = list(map(plain, bodies))
+        self._text = "\n".join(texts)
+        self._starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
         self._languages: dict[int, str] = {}
         self._places: dict[Term, Mapping[int, float]] = {}
-
-    def length(self, number: int) -> int:
-        """The characters of a body."""
-        return self._starts[number + 1] - self._starts[number] - 1
 
     def language(self, number: int) -> str:
         """The language of a body."""
@@ -70,7 +68,7 @@ class Index:
     def _look_for(self, term: Term) -> Mapping[int, float]:
         text, starts = self._text, self._starts
         found: dict[int, float] = {}
-        for start, end in term.found_in(text, accents=self._accents):
+        for start, end in term.found_in(text):
             number = bisect_right(starts, start) - 1
             # A phrase may go on in the next entry.
             if end < starts[number + 1] and (worth := term.worth(text[start:end], partial(self.language, number))):
@@ -133,7 +131,7 @@ def matches(query: Query, sources: Sequence[SearchSource]) -> list[Match]:
         top = (_K1 + 1) * log(1 + (count - owners + 0.5) / (owners + 0.5))
         for source, texts, places in zip(sources, scores, found, strict=True):
             for number, worth in places.items():
-                length = source.index.length(number)
+                length = source.index.lengths[number]
                 part = top * worth / (worth + _K1 * (1 - _B + _B * length / average))
                 texts[number] = texts.get(number, 0.0) + part
         if term.is_phrase:
@@ -180,13 +178,13 @@ class Snippet(NamedTuple):
 
 def snippet(body: str, query: Query, width: int = WIDTH) -> Snippet:
     """About ``width`` characters of a body around the first of what was looked for; its beginning if it has nothing."""
-    folded, accents = fold(body), accents_of(body)
+    text, places = plain_places(body)
     language = cache(lambda: language_of(words_of(body)))
     hits = sorted(
-        (start, end)
+        (places[start], places[end])
         for term in query
-        for start, end in term.found_in(folded, accents=accents)
-        if term.worth(folded[start:end], language)
+        for start, end in term.found_in(text)
+        if term.worth(text[start:end], language)
     )
     first, last = hits[0] if hits else (0, 0)
     start = max(0, min(first - max(0, width - (last - first)) // 2, len(body) - width))

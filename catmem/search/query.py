@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import islice
-from typing import Any, Literal, NamedTuple, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 from catmem.errors import QueryError, wrong_type
 from catmem.resources import package_text
@@ -77,7 +77,7 @@ _LOOSE_STEM = 5
 ACCENTS = "\u0300-\u036f"
 """The accents of Latin, Greek and Cyrillic, as a range in a pattern. Marks of other scripts make another letter."""
 
-_ALONE = frozenset(map(chr, range(0x300, 0x370)))
+_ALONE = re.compile(f"[{ACCENTS}]+")
 _ASCII = bytes(range(128))
 _FEW = 24
 """Letters up to which a search and replace of each is quicker than a look at every character."""
@@ -92,11 +92,6 @@ _UNSPACED = (
 _MARKS = f"{ACCENTS}\u0483-\u0487\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0963\u0966-\u0dff"
 _LETTER = rf"(?:[^\W_{_UNSPACED}]|[{_MARKS}])"
 _RUN = rf"[{_UNSPACED}]"
-_ANY_ACCENTS = f"[{ACCENTS}]*+"
-_SS = re.compile(rf"(?:s(?:{re.escape(_ANY_ACCENTS)})?){{2,}}|s(?:{re.escape(_ANY_ACCENTS)})?$")
-Accents: TypeAlias = Literal["", "ß", "all"]
-"""What a folded text has that stands for other letters: nothing, ß for ss, or accents that stand alone too."""
-
 _WORD = re.compile(f"{_LETTER}++")
 _TOKENS = re.compile(f"{_LETTER}++|{_RUN}++")
 _GAP = re.compile(r"[\W_]*+")
@@ -119,29 +114,25 @@ class Term(NamedTuple):
     weight: float = WHOLE
     is_spelled: bool = False
 
-    def found_in(self, folded: str, *, accents: Accents) -> Iterator[tuple[int, int]]:
-        """Where it may stand in a folded text (start, end): of a word, where words stand that begin like it."""
+    def found_in(self, text: str) -> Iterator[tuple[int, int]]:
+        """Where it may stand in a plain text (start, end): of a word, where words stand that begin like it."""
         # `worth` says what each counts.
         first = self.words[0]
-        whole = self.is_phrase or is_run(first)
-        letters = first if whole else beginning(first)
-        for found in _pattern(letters, accents).finditer(folded):
+        for found in re.finditer(re.escape(first if is_run(first) else beginning(first)), text):
             start, end = found.span()
             if not is_run(first):
-                if start and _IS_LETTER.match(folded, start - 1):
+                if start and _IS_LETTER.match(text, start - 1):
                     continue
-                end = cast("re.Match[str]", _WORD.match(folded, start)).end()
+                end = _word_end(text, start)
             if self.is_phrase:
-                end = _phrase_end(self.words, folded, start)
-            elif accents and "s" in letters and not without_accents(folded[start:end]).startswith(letters):
-                continue
+                end = _phrase_end(self.words, text, start)
             if end:
                 yield start, end
 
     def worth(self, found: str, language: Callable[[], str]) -> float:
         """What a find counts: 0 for another word that only begins alike. ``language`` is that of the text around."""
         word = self.words[0]
-        if self.is_phrase or found == word or is_run(word) or (found := without_accents(found)) == word:
+        if self.is_phrase or found == word or is_run(word):
             return self.weight
         if len(word) < SHORTEST_STEM or (self.is_spelled and language() != "german"):
             return 0.0
@@ -154,31 +145,23 @@ class Term(NamedTuple):
 
     def is_in_name(self, name: str) -> bool:
         """Whether the name of a category has it; a phrase never."""
-        found = () if self.is_phrase else self.found_in(folded := fold_query(name), accents="")
-        return any(self.worth(folded[start:end], lambda: DEFAULT) for start, end in found)
+        found = () if self.is_phrase else self.found_in(text := plain_query(name))
+        return any(self.worth(text[start:end], lambda: DEFAULT) for start, end in found)
 
 
-@lru_cache(maxsize=256)
-def _pattern(letters: str, accents: Accents) -> re.Pattern[str]:
-    """What finds these letters; none around matter. In a text with ß that may stand for ss, or begin like a last s."""
-    any_accents = _ANY_ACCENTS if accents == "all" else ""
-    found = "".join(re.escape(each) + any_accents for each in letters)
-    return re.compile(_SS.sub(f"(?:[sß]{any_accents})++", found) if accents else found)
+def _word_end(text: str, place: int) -> int:
+    """Where the word ends that begins at a place; the place where none does."""
+    found = _WORD.match(text, place)
+    return found.end() if found else place
 
 
-def _phrase_end(words: Sequence[str], folded: str, place: int) -> int:
+def _phrase_end(words: Sequence[str], text: str, place: int) -> int:
     """Where a phrase ends that begins at a place: its words, with any signs between them; 0 if it does not."""
     for word in words:
-        place = cast("re.Match[str]", _GAP.match(folded, place)).end()
-        if is_run(word):
-            end = place + len(word)
-            if not folded.startswith(word, place):
-                return 0
-        else:
-            token = _WORD.match(folded, place)
-            if token is None or without_accents(token.group()) != word:
-                return 0
-            end = token.end()
+        place = cast("re.Match[str]", _GAP.match(text, place)).end()
+        end = place + len(word)
+        if not text.startswith(word, place) or not (is_run(word) or _word_end(text, place) == end):
+            return 0
         place = end
     return place
 
@@ -231,7 +214,7 @@ def parse_query(text: str) -> Query:
 
 def words_of(text: str) -> tuple[str, ...]:
     """The folded words of a text: letters and numbers, where runs of a script without blanks are words of their own."""
-    return tuple(_TOKENS.findall(fold_query(text)))
+    return tuple(_TOKENS.findall(plain_query(text)))
 
 
 def is_run(word: str) -> bool:
@@ -270,22 +253,24 @@ def fold(text: str) -> str:
     return folded
 
 
-def fold_query(text: str) -> str:
-    """A query, folded as texts are, with accents that stand alone joined to their letters first."""
-    return without_accents(fold(unicodedata.normalize("NFC", text)))
+def plain(text: str) -> str:
+    """A folded text without accents that stand alone in it, and with the two letters that ß stands for."""
+    folded = fold(text)
+    return folded if folded.isascii() else _ALONE.sub("", folded).replace("ß", "ss")
 
 
-def without_accents(folded: str) -> str:
-    """A text without the accents that stand alone in it, and with the two letters that ß stands for."""
-    if not accents_of(folded):
-        return folded
-    return "".join(each for each in folded if each not in _ALONE).replace("ß", "ss")
+def plain_query(text: str) -> str:
+    """A query in plain letters, with accents that stand alone joined to their letters first."""
+    return plain(unicodedata.normalize("NFC", text))
 
 
-def accents_of(text: str) -> Accents:
-    """What a fold cannot take off a text, or spell out in it."""
-    beyond = set[str]() if text.isascii() else _beyond_ascii(text.encode("utf-8", "surrogatepass"))
-    return "all" if not _ALONE.isdisjoint(beyond) else "ß" if "ß" in beyond or "ẞ" in beyond else ""
+def plain_places(text: str) -> tuple[str, Sequence[int]]:
+    """A text in plain letters, and where in the text each of them stands."""
+    if text.isascii():
+        return text.lower(), range(len(text) + 1)
+    letters = [plain(each) for each in text]
+    places = [place for place, each in enumerate(letters) for _ in each]
+    return "".join(letters), [*places, len(text)]
 
 
 def _beyond_ascii(data: bytes) -> set[str]:
@@ -294,7 +279,7 @@ def _beyond_ascii(data: bytes) -> set[str]:
 
 @lru_cache(maxsize=4096)
 def _folded(character: str) -> str:
-    letters = [each for each in unicodedata.normalize("NFKD", character) if each not in _ALONE]
+    letters = [each for each in unicodedata.normalize("NFKD", character) if not _ALONE.match(each)]
     bare = letters[0] if len(letters) == 1 else character
     small = next((each for each in (bare.casefold(), bare.lower()) if len(each) == 1), bare)
     return small if small == character or small.isascii() else _folded(small)

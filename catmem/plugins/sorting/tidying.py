@@ -206,7 +206,8 @@ class TidyEntry(LintedEntry):
     def __init__(self, entity: str, line: int, entry: Entry, *, copied: bool = False) -> None:
         super().__init__(entry)
         self.entity, self.line, self.copied = entity, line, copied
-        self.owner = parts_of(entity).owner
+        self.owner, self.id = parts_of(entity).owner, entry.id
+        self.day = self.dates.get("verified_date") or self.dates.get("created")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from datetime import date
 from functools import cache, cached_property
 from itertools import groupby, pairwise
 from operator import attrgetter
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, TypeAlias
 
 from catmem.clock import checked_day, read_date
 from catmem.config.access import known_categories
@@ -40,7 +40,6 @@ class LintedEntry:
     __slots__ = ("body", "category", "dates", "end", "entry", "pairs", "raw", "start", "tags", "words")
 
     def __init__(self, entry: Entry) -> None:
-        """Read the tags of ``entry``, if it has some."""
         self.entry = entry
         self.category, self.start, self.end, raw = entry
         self.raw = raw
@@ -75,7 +74,6 @@ class _LintedText:
 
     @cached_property
     def line_index(self) -> LineIndex:
-        """Offsets to lines and columns."""
         return LineIndex(self.text)
 
     def line(self, offset: int) -> int:
@@ -83,7 +81,6 @@ class _LintedText:
         return self.line_index.line(offset)
 
     def region(self, start: int, end: int) -> Region:
-        """A span in lines and columns."""
         return Region.from_span(self.line_index, start, end)
 
     def span_at(self, line: int | None, column: int | None = None) -> tuple[int, int]:
@@ -115,17 +112,14 @@ class LintedFile(_LintedText):
 
     @cached_property
     def entries(self) -> tuple[LintedEntry, ...]:
-        """The entries, in file order."""
         return tuple(map(LintedEntry, self.document.entries))
 
     @property
     def headers(self) -> tuple[Header, ...]:
-        """The section headers, in file order."""
         return self.document.scan.headers
 
     @cached_property
     def tagged(self) -> tuple[LintedEntry, ...]:
-        """The entries that have tags."""
         return tuple(entry for entry in self.entries if entry.tags)
 
 
@@ -155,7 +149,6 @@ class Context:
 
     @property
     def taxonomy(self) -> Taxonomy:
-        """The declared categories."""
         return self.config.taxonomy
 
     @cached_property
@@ -327,11 +320,8 @@ _ROUNDS = 10
 """Some fixes lead to others; after so many rounds the findings that are left stay for a person."""
 
 
-class Fixed(NamedTuple):
-    """What fixing came to: the new text of each file that changes, by its path, and the findings that are fixed."""
-
-    texts: Mapping[str, str]
-    applied: Sequence[Diagnostic]
+Fixed: TypeAlias = tuple[Mapping[str, str], Sequence[Diagnostic]]
+"""The new text of each file that fixing changes, by its path, and the findings that are fixed."""
 
 
 def fix_all(
@@ -355,7 +345,7 @@ def fix_all(
                 done += fixed
         if now == before:
             break
-    return Fixed(dict(sorted(now.items())), done)
+    return dict(sorted(now.items())), done
 
 
 def fix_once(

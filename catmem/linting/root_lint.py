@@ -54,7 +54,6 @@ class LintRoot:
     """A root as lint finds it: its YAML files, the profiles that are right, and what is wrong (``failed``)."""
 
     def __init__(self, config: Config, failed: CatmemError | None = None) -> None:
-        """Read every YAML file of the root once."""
         self.config = config
         self.has_files = backend_of(config).has_files
         """Whether entities are files of the root."""
@@ -74,7 +73,6 @@ class LintRoot:
 
     @staticmethod
     def absolute(path: str | Path) -> Path:
-        """The path from the top, links kept."""
         return Path(os.path.abspath(path))  # noqa: PTH100 - as the user names it
 
     def name(self, path: str | Path) -> str:
@@ -92,7 +90,6 @@ class LintRoot:
         return self.profiles[name]
 
     def memory(self, path: Path, *, named: bool = False) -> LintSource:
-        """The memory file at a path, with whose it is."""
         name = self.name(path)
         found = self._owners.get(os.path.join(self.real, name))  # noqa: PTH118 - text in, text out
         if found is None and named:
@@ -103,7 +100,6 @@ class LintRoot:
         return LintSource(name, path, profile.name, target, may_be_link=named or profile.allow_outside)
 
     def sources(self) -> Sources:
-        """Every file of the root."""
         memory = [*map(self.memory, memory_files_below(self.config.root, self.config.root))]
         memory = [each for each in memory if os.path.join(self.real, each.name) not in self._unread]  # noqa: PTH118
         memory += [self.memory(Path(real)) for real in self._owners if os.path.lexists(real)]
@@ -280,7 +276,6 @@ class Linter:
         return self._linted(source, {}) if isinstance(source, LintSource) else self.root.yaml.get(name)
 
     def text(self, name: str) -> str | None:
-        """The text of a file as it is now."""
         file = self.file(name)
         return None if file is None else file.text
 
@@ -323,7 +318,6 @@ class Linter:
         )
 
     def planned(self, name: str, new: str) -> FileChange:
-        """The fixed text of a memory file as a change of it."""
         source = self._sources[name]
         if not isinstance(source, LintSource):
             raise TypeError(f"{name} is no memory file")

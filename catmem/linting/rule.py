@@ -58,7 +58,6 @@ class Region(NamedTuple):
 
     @classmethod
     def from_span(cls, index: LineIndex, start: int, end: int) -> Region:
-        """The region of a span."""
         return cls(*index.position(start), *index.position(end))
 
 

@@ -121,9 +121,9 @@ def lint(
 
 def _fixed(linter: Linter, *, unsafe: bool, writes: bool) -> FixesMade:
     """What fixes make of the files, which are written if that is wanted."""
-    fixed = linter.fix(unsafe=unsafe)
-    plan = ChangePlan(tuple(linter.planned(name, text) for name, text in fixed.texts.items()))
-    return FixesMade(apply(plan, linter.write) if writes else plan, len(fixed.applied))
+    texts, done = linter.fix(unsafe=unsafe)
+    plan = ChangePlan(tuple(linter.planned(name, text) for name, text in texts.items()))
+    return FixesMade(apply(plan, linter.write) if writes else plan, len(done))
 
 
 @operation("rule", rooted=False, examples=("catmem rule", "catmem rule CM203"))

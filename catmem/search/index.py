@@ -31,7 +31,6 @@ class Index:
     """The places of words in the bodies of one document, each known by the number of its entry."""
 
     def __init__(self, document: Document) -> None:
-        """Fold the bodies, and count what stands in each category."""
         self.document = document
         bodies = [entry.body for entry in document.entries]
         self.hostile: dict[int, bool] = {}
@@ -51,7 +50,6 @@ class Index:
         self._places: dict[Term, Mapping[int, float]] = {}
 
     def language(self, number: int) -> str:
-        """The language of a body."""
         if number not in self._languages:
             body = self._text[self._starts[number] : self._starts[number + 1]]
             self._languages[number] = language_of(words_of(body))

@@ -216,11 +216,9 @@ class _Search:
         return known[match.number]
 
     def entry(self, match: Match) -> Entry:
-        """The entry that was found."""
         return self.sources[match.source].index.document.entries[match.number]
 
     def freshness(self, found: Iterable[Match]) -> dict[Match, Freshness]:
-        """How old each is, by all clocks."""
         new = [match for match in found if match not in self._ages]
         for number, source in enumerate(self.sources):
             group = [match for match in new if match.source == number]
@@ -237,7 +235,6 @@ class _Search:
         return self._ages
 
     def shown(self, best: Sequence[tuple[Match, float]]) -> list[SearchHit]:
-        """Some matches with their scores, as they are shown."""
         ages = self.freshness(match for match, _ in best)
         shown: list[SearchHit] = []
         for match, score in best:

@@ -88,7 +88,6 @@ class Candidates:
     """
 
     def __init__(self, text: str) -> None:
-        """Look over the text."""
         folded = self.folded = Folded(text)
         self.written = written_otherwise(folded)
         """What a viewer reads as a letter or a sign, or does not show; ``scan`` looks at the text without it too."""
@@ -99,7 +98,7 @@ class Candidates:
         judged += find_native(folded) if folded.unusual else ()
         secrets, chosen = secret_signs(folded), chosen_secrets(text, signs) if signs else []
         markup = {sign: signs[sign] for sign in MARKUP_SIGNS if sign in signs}
-        self._starts = [place for place, _ in judged] + [sign.place for sign in secrets]
+        self._starts = [place for place, _ in judged] + [place for place, *_ in secrets]
         self._starts += [start for start, _, _ in self.written]
         self._starts += [*chain.from_iterable(markup.values()), *(found.start for found in chosen)]
         self._found = [*folded.mixed, *(found for _, found in judged if found), *find_secrets(secrets), *chosen]
@@ -118,7 +117,6 @@ class Candidates:
         return sorted({*self._starts, *map(self.folded.place, {place for _, place in self._instructions})})
 
     def findings(self) -> list[Threat]:
-        """What the rules find in the text, in text order."""
         return _merged([*self._found, *find_instructions(self.folded, self._instructions)])
 
 

@@ -147,7 +147,6 @@ class Folded:
 
     @cached_property
     def suspect_places(self) -> list[int]:
-        """Where in the text the suspects stand, in order."""
         if len(self.suspects) <= _FEW:
             return sorted(place for char in self.suspects for place in places(char, self.text))
         return [place for place, char in enumerate(self.text) if char in self.suspects]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from catmem.threats.finding import PATTERNS, Places, Threat, Words, pattern, places, read_table, row_pattern
 from catmem.threats.fold import Folded, fold_word
@@ -106,14 +106,8 @@ def _words() -> Words:
     return Words(_by_sign())
 
 
-class SecretSign(NamedTuple):
-    """A place where a detector fits at its ``sign``, in a run that ends at ``end`` or a little ahead of it."""
-
-    place: int
-    end: int
-    sign: str
-    detector: _Detector
-    match: re.Match[str]
+SecretSign: TypeAlias = tuple[int, int, str, _Detector, re.Match[str]]
+"""A place, the end of the run that begins there or a little behind, and the detector that fits at its sign there."""
 
 
 def secret_signs(folded: Folded) -> list[SecretSign]:
@@ -128,7 +122,7 @@ def secret_signs(folded: Folded) -> list[SecretSign]:
         end = behind.start() if behind else len(plain)
         found = _words().places(folded.low[first:end].decode("latin-1"))
         signs += [
-            SecretSign(first + place, end, sign, detector, match)
+            (first + place, end, sign, detector, match)
             for low, places in found.items()
             for place in places
             for sign, detector in _by_sign()[low]
@@ -331,32 +325,22 @@ def _is_code(match: re.Match[str]) -> bool:
     )
 
 
-class _SecretKind(NamedTuple):
-    """What is found at a sign where ``pattern`` fits and ``is_secret`` agrees; it has what it ``needs`` in it."""
-
-    signs: tuple[str, ...]
-    needs: str
-    pattern: re.Pattern[str]
-    is_secret: Callable[[re.Match[str]], bool]
-
-
 _CHOSEN_CHECKS = {"signed": _is_signed, "plainly-chosen": _is_plainly_chosen, "pin": _is_pin, "code": _is_code}
-_KINDS = [
-    _SecretKind(tuple(row["signs"].split()), row.get("needs", ""), row_pattern(row), _CHOSEN_CHECKS[row["check"]])
-    for row in read_table("chosen.txt")
-]
-CHOSEN_SIGNS = tuple(dict.fromkeys(sign for kind in _KINDS for sign in kind.signs))
+_KINDS: dict[str, list[tuple[str, re.Pattern[str], Callable[[re.Match[str]], bool]]]] = {}
+for _row in read_table("chosen.txt"):
+    for _sign in _row["signs"].split():
+        _kind = _row.get("needs", ""), row_pattern(_row), _CHOSEN_CHECKS[_row["check"]]
+        _KINDS.setdefault(_sign, []).append(_kind)
+CHOSEN_SIGNS = tuple(_KINDS)
 """What the kinds start from, in a text in lower case."""
-_BY_SIGN = {sign: [kind for kind in _KINDS if sign in kind.signs] for sign in CHOSEN_SIGNS}
 
 
 def chosen_secrets(text: str, found: Places) -> list[Threat]:
     """Passwords, PINs, codes and logins that a text calls so, by the places of ``CHOSEN_SIGNS``."""
     threats = []
-    for sign, kind in ((each, kind) for each in found for kind in _BY_SIGN.get(each, ())):
-        starts = found[sign]
-        if kind.needs:
-            starts = [place for place in starts if kind.needs in text[place : place + _NEEDED]]
-        matches = (kind.pattern.match(text, place) for place in starts)
-        threats += [Threat("assigned-secret", *each.span()) for each in matches if each and kind.is_secret(each)]
+    for sign in found.keys() & _KINDS.keys():
+        for needs, looked_for, is_secret in _KINDS[sign]:
+            starts = [place for place in found[sign] if needs in text[place : place + _NEEDED]]
+            matches = (looked_for.match(text, place) for place in starts)
+            threats += [Threat("assigned-secret", *each.span()) for each in matches if each and is_secret(each)]
     return threats

@@ -1,5 +1,6 @@
 """Laws of the threat scan: what a disguise, a neighbour or a far line must not change, and what is found where in any text."""
 
+import re
 import unicodedata
 from datetime import date
 from unittest import mock
@@ -142,6 +143,27 @@ DISGUISES = {
 @together("name", DISGUISES)
 def test_an_order_is_found_in_each_disguise(name):
     assert not [text for rule, text in ORDERS if rule not in said(DISGUISES[name](text))]
+
+
+TOKENS = [
+    (rule, text)
+    for rule in ("remote-image", "github-token", "gitlab-token", "stripe-key", "model-key", "package-token")
+    for text in report.load("attacks")[rule]
+    if text.isascii() and rule in said(text) and "\\" not in text and "&" not in text
+]
+SHOWN_THE_SAME = {
+    "escapes": lambda text: re.sub(r"[-_.:/=]", r"\\\g<0>", text),
+    "numbers": lambda text: re.sub(r"[htp:/._-]", lambda found: f"&#{ord(found[0])};", text),
+    "hexadecimal": lambda text: re.sub(r"[htp:/._-]", lambda found: f"&#X{ord(found[0]):x};", text),
+    "names": lambda text: text.replace(":", "&colon;").replace("/", "&sol;").replace("_", "&lowbar;"),
+    "soft hyphens": lambda text: re.sub(r"(?<=[a-zA-Z]{2})(?=[a-zA-Z]{2})", "\u00ad", text),
+    "hidden": lambda text: re.sub(r"(?<=[a-zA-Z0-9])(?=[a-zA-Z0-9])", "\u2060", text),
+}
+
+
+@together("name", SHOWN_THE_SAME)
+def test_a_token_or_a_link_is_found_however_its_signs_are_written(name):
+    assert not [text for rule, text in TOKENS if rule not in said(SHOWN_THE_SAME[name](text))]
 
 
 @pytest.mark.parametrize("number", [number for number, row in enumerate(PHRASES) if "near" not in row])

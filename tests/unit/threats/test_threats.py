@@ -2,7 +2,7 @@
 
 import base64
 
-from catmem.threats import DEFAULT_LIMIT, RULES, Threat, scan, scan_each
+from catmem.threats import DEFAULT_LIMIT, RULES, Threat, scan, scan_each, scan_secrets
 from tests.threats import report
 from tests.together import together
 
@@ -99,6 +99,25 @@ def test_a_private_key_without_an_end_reaches_to_the_end_of_its_body():
 def test_a_token_cut_in_two_by_a_delimiter_is_two_harmless_halves():
     assert rules(TOKEN) == {"github-token"}
     assert scan_each([TOKEN[:20], TOKEN[20:]]) == [[], []]
+
+
+def test_a_finding_reaches_over_all_that_stands_for_its_signs():
+    for text, found in {
+        "x ghp\\_" + TOKEN[4:] + ".": "ghp\\_" + TOKEN[4:],
+        "x " + TOKEN[:-1] + "&#57;.": TOKEN[:-1] + "&#57;",
+        "x &#103;" + TOKEN[1:] + ".": "&#103;" + TOKEN[1:],
+    }.items():
+        assert {text[each.start : each.end] for each in scan(text) if each.rule == "github-token"} == {found}
+        assert {text[each.start : each.end] for each in scan_secrets(text)} == {found}
+
+
+def test_a_sign_of_markup_that_is_written_otherwise_makes_no_markup():
+    assert scan("&lt;img src=https://example.com/a.png&gt; and !&#91;x](https://example.com/a.png)") == []
+
+
+@together("text", ["&#x110000;", "&#0;", "&#xd800;", "&#9999999;", "&unknown;", "&#;", "\\", "&"])
+def test_an_odd_reference_is_text(text):
+    assert scan(text) == scan(f"{text} x " * 4000) == []
 
 
 def test_the_report_is_the_one_in_the_documents(root):

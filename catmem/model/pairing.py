@@ -311,18 +311,8 @@ class _BodyWords:
 
     def __init__(self, old: Sequence[Worded], new: Sequence[Worded]) -> None:
         self.old, self.new = old, new
-        self._of_old: dict[int, frozenset[str]] = {}
-        self._of_new: dict[int, frozenset[str]] = {}
-
-    def of_old(self, index: int) -> frozenset[str]:
-        if index not in self._of_old:
-            self._of_old[index] = words_of(self.old[index].body)
-        return self._of_old[index]
-
-    def of_new(self, index: int) -> frozenset[str]:
-        if index not in self._of_new:
-            self._of_new[index] = words_of(self.new[index].body)
-        return self._of_new[index]
+        self.of_old = cache(lambda index: words_of(old[index].body))
+        self.of_new = cache(lambda index: words_of(new[index].body))
 
     def are_alike(self, index: int, other: int) -> bool:
         return alike(self.of_old(index), self.of_new(other))

@@ -73,7 +73,6 @@ _FEW = 16
 _BLOCK = 1 << 13
 _FAR = re.compile("[\U00010000-\U0010ffff]")
 # The two characters outside ASCII whose lower case is, or begins with, a letter of ASCII.
-_NONE: frozenset[str] = frozenset()
 _LOW_IN_ASCII = frozenset("\u0130\u212a")
 
 
@@ -93,10 +92,10 @@ class Folded:
         self.plain = raw if text.isascii() else text.encode("latin-1", "replace")
         """The text in Latin-1, one byte a character; ``?`` for what Latin-1 has not."""
         unusual = raw.translate(None, _EXPECTED)
-        self.unusual = frozenset(unusual.decode("utf-8", "surrogatepass")) if unusual else _NONE
+        self.unusual = frozenset(unusual.decode("utf-8", "surrogatepass"))
         looks = {char: _look_at(char) for char in self.unusual}
         self._forms = {char: form for char, (form, _) in looks.items() if form}
-        self.suspects = frozenset([char for char, (_, suspect) in looks.items() if suspect]) if looks else _NONE
+        self.suspects = frozenset([char for char, (_, suspect) in looks.items() if suspect])
         self.mixed = [] if self.unusual.isdisjoint(_OTHER_LETTERS) else _mixed_words(text)
         if self.mixed:
             self._forms.update((char, _OTHER[char]) for char in self.unusual & _OTHER_LETTERS)

@@ -134,8 +134,6 @@ def _profile_first(args: list[str]) -> list[str]:
 class Group(Command, click.Group):
     """A command that holds others."""
 
-    command_class = Command
-
 
 T = TypeVar("T")
 _LARGEST = 10**12
@@ -267,7 +265,7 @@ def _render(asked: Call, value: Any) -> None:  # noqa: ANN401 - of a type that `
         if error.name != name:
             raise
         texts = {}
-    named = texts.get(asked.operation.name) if type(value).__module__ == "builtins" else None
+    named = texts.get(asked.operation.name) if type(value).__module__ in sys.stdlib_module_names else None
     if (render := named or texts.get(type(value).__name__)) is not None:
         render(value, asked)
     else:

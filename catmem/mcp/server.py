@@ -1,20 +1,11 @@
 """The server itself: what each request of the protocol comes to.
 
-Built on the SDK's low-level ``Server``. Its ``MCPServer`` makes schemas from function signatures, drops arguments it
-does not know and reads JSON out of texts; here the schemas are catmem's own, and what a caller sends reaches the
-``memory`` tool as it was sent.
+Built on the SDK's low-level ``Server``: its ``MCPServer`` makes schemas from signatures, drops arguments that it does
+not know and reads JSON out of texts. A call runs in a thread, one at a time, since a ``ToolSession`` is not for several
+threads at once. MCP tells no turns, and a model tries again within seconds: so a quiet minute ends a turn.
 
-A call blocks on locks and disks, so it runs in a thread; one at a time, since a ``ToolSession`` is not for several
-threads at once.
-
-MCP tells no turns: a server sees calls, and nothing of what the user says between them. A model that tries again after
-a refusal does so within seconds; the user's next message takes longer. So a quiet minute ends a turn. A write that
-succeeds starts the count of refusals anew anyway.
-
-Its resources, ``memory://CATEGORY``, are listed and read anew each time, without what the threat scan finds.
-
-Over standard input the SDK reads in a thread. A thread that waits for a line cannot be woken, so Ctrl-C would wait for
-one more line. Here the loop waits itself.
+Over standard input the SDK reads in a thread, which cannot be woken, so Ctrl-C would wait for one more line. Here the
+loop waits itself.
 """
 
 from __future__ import annotations

@@ -403,9 +403,9 @@ def _init(done: Init, call: Call) -> None:
     emit_lines(lines or [f"nothing to do{there}"])
     say_all(f"warning: {warning}" for warning in (git.warnings if git else ()))
     if done.next:
-        place = [] if where == "." or done.over else [f"cd {shlex.quote(where)}"]
+        place = [] if where == "." or made.next else [f"cd {shlex.quote(where)}"]
         emit_lines(["", "Next:", *(f"  {step}" for step in [*place, *done.next])])
-        if not (done.over or call.values["example"] or call.values["profiles"]):
+        if not (made.next or call.values["example"] or call.values["profiles"]):
             emit_lines(["", "To add a specialist later: catmem init --profile NAME"])
     for name, error in done.skipped.items():
         say(f"{name}: skipped; mend this and run it again")

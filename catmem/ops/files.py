@@ -36,7 +36,7 @@ from catmem.workspace.formatting import (
     write_migrated,
 )
 from catmem.workspace.history import adopt
-from catmem.workspace.init import GitSetup, NewRoot, find_repository, make_root, role_of, set_up_git
+from catmem.workspace.init import GitSetup, NewRoot, find_repository, make_root, set_up_git
 from catmem.workspace.root import entities_of_each
 from catmem.workspace.seen_entry import rules_in_each
 from catmem.workspace.workspace import Workspace
@@ -50,9 +50,8 @@ class Init:
     git: GitSetup | None
     uncategorized: Mapping[str, int]
     next: Sequence[str]
-    over: bool
-    """Whether it is one over what Hermes Agent keeps; ``skipped`` are its profiles that have none here."""
     skipped: Mapping[str, CatmemError]
+    """The profiles of Hermes Agent that have none here, and why."""
 
     def __json__(self) -> dict[str, Any]:
         made, git = self.made, {} if self.git is None else {"git": self.git}
@@ -135,13 +134,11 @@ def init(
     is_made = bool(made.written) and not call.dry_run
     uncategorized, notes, unread = _looked_at(made) if is_made and not example else ({}, [], [])
     steps: Sequence[str] = ()
-    if is_made and from_hermes:
-        steps = _after_hermes(made)
-    elif is_made:
-        steps = _AFTER_EXAMPLE if example else _next(made, profiles, other, uncategorized)
+    if is_made:
+        steps = made.next or (_AFTER_EXAMPLE if example else _next(made, profiles, other, uncategorized))
     for note in (*made.notes, *notes):
         call.tell(f"note: {note}")
-    done = Init(made, git, uncategorized, [*steps, *unread], from_hermes, skipped)
+    done = Init(made, git, uncategorized, [*steps, *unread], skipped)
     more = ({"dry_run": True} if call.dry_run else {}) | ({"skipped": list(skipped)} if from_hermes else {})
     return Outcome(done, {**jsonable(done), **more}, status=WRONG if skipped else 0)
 
@@ -187,19 +184,6 @@ def _over_hermes(call: Call, named: str | None) -> tuple[NewRoot, Mapping[str, C
 
 
 _AFTER_EXAMPLE = ("catmem prompt trinity --explain", "catmem access", "catmem stats --from orchestrator")
-
-
-def _after_hermes(made: NewRoot) -> list[str]:
-    """The commands to type after a root over the files of Hermes Agent."""
-    there = [Path(name).stem for name in made.written if name.startswith(f"{made.folder}/")]
-    names = " ".join(f"--profile {name}" for name in there if role_of(name)) or "--profile finance"
-    return [
-        f"cd {printable(shown_path(made.root.absolute()))}",
-        f"catmem init {names}    # and others, also new ones: each then sees the categories of its kind",
-        f"catmem sort -p {made.source}",
-        f"catmem seed {made.source} --all",
-        "catmem hermes install --home . --all --dry-run",
-    ]
 
 
 def _next(

@@ -85,6 +85,8 @@ class NewRoot:
     categories: tuple[NewCategory, ...] = ()
     source: str = ORCHESTRATOR
     folder: str = "profiles"
+    next: tuple[str, ...] = ()
+    """The commands to type after a root that a plugin makes."""
 
 
 class _RootFiles(NamedTuple):

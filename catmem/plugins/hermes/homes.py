@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -25,11 +26,11 @@ from catmem.config.config import CONFIG_NAME, expand_user
 from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import HERMES_LIMITS
 from catmem.errors import CatmemError, ConfigError, UnknownNameError, UnreadableError, WouldOverwriteError, errors_at
-from catmem.files import os_errors, read_bounded, replace_file
+from catmem.files import os_errors, read_bounded, replace_file, shown_path
 from catmem.names import is_name
 from catmem.resources import package_text
-from catmem.text import decode
-from catmem.workspace.init import SEES_ALL, NewRoot, put_new
+from catmem.text import decode, printable
+from catmem.workspace.init import SEES_ALL, NewRoot, put_new, role_of
 
 DEFAULT = "default"
 SIZE = 1 << 20
@@ -332,7 +333,23 @@ def make_root_over(home: Home, *, dry_run: bool = False) -> tuple[NewRoot, dict[
     with os_errors("cannot be written", path=home.root, hint=hint, named=True):
         for name in written if not dry_run else ():
             put_new(home.root / name, texts[name].encode())
-    return NewRoot(home.root, tuple(written), tuple(there), source=DEFAULT, folder=PROFILES), skipped
+    made = NewRoot(
+        home.root, tuple(written), tuple(there), source=DEFAULT, folder=PROFILES, next=_next(home.root, written)
+    )
+    return made, skipped
+
+
+def _next(root: Path, written: Sequence[str]) -> tuple[str, ...]:
+    """The commands to type after a new root."""
+    there = [Path(name).stem for name in written if name.startswith(f"{PROFILES}/")]
+    names = " ".join(f"--profile {name}" for name in there if role_of(name)) or "--profile finance"
+    return (
+        f"cd {printable(shown_path(root.absolute()))}",
+        f"catmem init {names}    # and others, also new ones: each then sees the categories of its kind",
+        f"catmem sort -p {DEFAULT}",
+        f"catmem seed {DEFAULT} --all",
+        "catmem hermes install --home . --all --dry-run",
+    )
 
 
 def _profile(name: str, limits: dict[str, dict[str, int]]) -> str:

@@ -536,7 +536,7 @@ def call(asked: Call, values: Mapping[str, Any]) -> Outcome:
     except SystemExit as stop:  # a plugin's: a server would end with it
         raise RuntimeError(f"the operation {row.name} ended the program") from stop
     outcome = done if isinstance(done, Outcome) else Outcome(done)
-    if "dry_run" in row.writes and outcome.data is None:
+    if "dry_run" in row.writes and outcome.data is None and outcome.value is not None:
         outcome.more = {**outcome.more, "dry_run": asked.dry_run}
     return outcome
 

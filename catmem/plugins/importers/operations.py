@@ -16,7 +16,7 @@ from catmem.errors import EditError, UnknownNameError
 from catmem.jsonable import jsonable
 from catmem.linting.renderers import mask_secrets
 from catmem.names import UNCATEGORIZED, Target, slugify
-from catmem.ops.shared import AllowSecret, DryRun
+from catmem.ops.shared import TRIED, AllowSecret
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
 from catmem.plugins.importers import read
 from catmem.plugins.importers.source_files import Imported, ImportedEntry, LeftOut, leading_day
@@ -374,6 +374,7 @@ def _categories(said: Sequence[str]) -> dict[str, str]:
         "catmem import --snapshot memory.bak.1795417126.json --dry-run",
     ),
     apart={"snapshot": "path source categories skip_withheld"},
+    writes={"allow_secret": AllowSecret, **TRIED},
 )
 def import_(
     call: Call,
@@ -405,8 +406,6 @@ def import_(
         ),
     ] = (),
     skip_withheld: Annotated[bool, P("Leave out entries that a prompt would withhold, and name them.")] = False,
-    allow_secret: AllowSecret = False,
-    dry_run: DryRun = False,
 ) -> Outcome:
     """Bring the memory of another program, at PATH, into the files of a profile.
 
@@ -417,21 +416,20 @@ def import_(
     'catmem restore' undoes the revision of an entity.
     """
     named = _categories(categories)
-    how = {"dry_run": dry_run, "allow_secret": allow_secret}
     if snapshot is not None:
-        return _bring_back(call, snapshot, profile, target, how)
+        return _bring_back(call, snapshot, profile, target)
     if source is None or profile is None or path is None:
         programs = f"option '--from' ({', '.join(registry().importers)})"
         needed = {programs: source, "option '-p' / '--profile'": profile, "argument 'PATH'": path}
         raise UsageError(f"Missing {next(name for name, given in needed.items() if given is None)}.")
     what: dict[str, Any] = {"target": target, "categories": named, "skip_withheld": skip_withheld}
     plan = plan_import(call.root, profile, read(source, path), **what)
-    written = carry_out(call.root, plan, **how)
+    written = carry_out(call.root, plan, **call.how)
     said = {
         "from": source,
         "path": path,
         "profile": plan.profile,
-        "dry_run": dry_run,
+        "dry_run": call.dry_run,
         "files": [_file_dict(each) for each in written],
         "entries": jsonable(plan.entries),
         "left_out": [each._asdict() for each in plan.left_out],
@@ -442,7 +440,7 @@ def import_(
     return Outcome(FinishedImport(plan, written), said)
 
 
-def _bring_back(call: Call, path: str, profile: str | None, target: str | None, how: dict[str, bool]) -> Outcome:
+def _bring_back(call: Call, path: str, profile: str | None, target: str | None) -> Outcome:
     from catmem.store.contract import Change
     from catmem.workspace.change_plan import apply, write_file
     from catmem.workspace.exporting import plan_snapshot, read_snapshot
@@ -450,11 +448,11 @@ def _bring_back(call: Call, path: str, profile: str | None, target: str | None, 
     if profile is not None:
         call.root.profile(profile)
     said = read_snapshot(Path(path))
-    plan = plan_snapshot(call.root, said, profile=profile, target=target, **how)
-    if not how["dry_run"]:
+    plan = plan_snapshot(call.root, said, profile=profile, target=target, **call.how)
+    if not call.dry_run:
         change = Change(op="restore", note={"snapshot": said["timestamp"]})
         plan = apply(plan, partial(write_file, call.root, change=change))
-    shown = {"snapshot": path, "timestamp": said["timestamp"], **jsonable(plan), "dry_run": how["dry_run"]}
+    shown = {"snapshot": path, "timestamp": said["timestamp"], **jsonable(plan), "dry_run": call.dry_run}
     return Outcome(plan, shown, plan.errors)
 
 

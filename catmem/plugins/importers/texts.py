@@ -26,7 +26,7 @@ def _brought_back(plan: ChangePlan, call: Call) -> None:
 
 
 def _imported(done: FinishedImport, call: Call) -> None:
-    plan, written, dry_run = done.plan, done.written, call.values["dry_run"]
+    plan, written, dry_run = done.plan, done.written, call.dry_run
     for each in written:
         if dry_run:
             emit(text_diff(each.before, each.after, f"a/{each.entity}", f"b/{each.entity}"))

@@ -6,6 +6,7 @@ host, size, token and scope before. The SDK is loaded with the first request, no
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
@@ -18,6 +19,9 @@ from catmem.server.guard import in_thread
 
 if TYPE_CHECKING:  # the SDK takes long to load
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+
+_LOADING = Lock()
 
 
 def routes() -> list[BaseRoute]:
@@ -47,9 +51,10 @@ class _McpRoute:
 
 
 def _manager(request: Request, caller: Token, profile: str) -> StreamableHTTPSessionManager:
-    from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+    with _LOADING:  # of threads that import at once, one may be given a module that is not whole yet
+        from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-    from catmem.mcp.server import make_server
+        from catmem.mcp.server import make_server
 
     state = request.app.state
     session = state.sessions.session((caller.token_id, profile), profile)

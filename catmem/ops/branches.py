@@ -263,8 +263,7 @@ def merge_driver(
 
 def _merged(call: Call, name: str, *sides: Path) -> tuple[str, Sequence[Conflict]]:
     """The text of a merge, and what a person has to look at in it."""
-    from catmem.seeding.lockfile import LOCK_LIMIT
-    from catmem.seeding.seed_lock import LOCK_NAME
+    from catmem.seeding.seed_lock import LOCK_LIMIT, LOCK_NAME
 
     if Path(name).name == LOCK_NAME:
         return _merged_locks(_root(call, name), *(read_bounded(path, LOCK_LIMIT) for path in sides)), ()

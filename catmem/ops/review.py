@@ -229,7 +229,7 @@ def review(
     Exit status 1: some are left without an answer.
     """
     refuse_undeclared(call, category)
-    review = Review.open(call.root, profiles=profiles, category=category, states=states, as_of=as_of)
+    review = Review(call.root, profiles=profiles, category=category, states=states, as_of=as_of)
     if not review.due():
         tell_of_category(call, category)
     asks = not (only_list or call.for_program)

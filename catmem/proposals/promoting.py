@@ -21,8 +21,7 @@ from catmem.model.document import Entry, Version
 from catmem.model.pairing import nearly_same, pair_entries
 from catmem.names import TARGETS, parts_of
 from catmem.proposals.proposal import Proposal, ProposalReader
-from catmem.seeding.lockfile import SeedFile
-from catmem.seeding.seed_lock import SeedLock
+from catmem.seeding.seed_lock import SeedFile, SeedLock
 from catmem.seeding.slices import named_of
 from catmem.workspace.profile_memory import read_document
 from catmem.workspace.reports import list_everywhere

@@ -1,28 +1,31 @@
-"""A proposal and what became of it, read from the history, and what a caller may know of it."""
+"""A proposal, how it is made, what became of it by the history, and what a caller may know of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal, NamedTuple
+from uuid import uuid4
 
 from catmem import clock
 from catmem.config.access import visible_categories
+from catmem.config.config import Approval
 from catmem.config.json_schema import shown
 from catmem.config.profile import ORCHESTRATOR_TIER, Profile
-from catmem.errors import CatmemError, UnknownNameError, wrong_type
+from catmem.errors import CatmemError, ProposalError, UnknownNameError, wrong_type
 from catmem.jsonable import jsonable
 from catmem.model.document import Document, Version
 from catmem.model.pairing import pair_entries
 from catmem.names import PURGED, TARGETS, parts_of
 from catmem.prompt.styles import blocked_line
 from catmem.staleness.lineage import found_by
-from catmem.store.contract import DECISION, PROPOSAL, Revision, who, writer_of
+from catmem.store.contract import DECISION, PERSON, PROPOSAL, Change, Current, Revision, who, writer_of
 from catmem.syntax.tags import write as write_tags
 from catmem.workspace.history import entity_of
-from catmem.workspace.root import Root, entities_of_each
+from catmem.workspace.root import Root, collect_errors, entities_of_each
 from catmem.workspace.seen_entry import rules_in, tag_texts
+from catmem.writing.gate import Attempt
 from catmem.writing.matching import parse_for_write
 
 ProposalState = Literal["waiting", "stale", "approved", "rejected", "withdrawn", "replaced"]
@@ -174,13 +177,10 @@ def proposal(workspace: Root, name: str, *, actor: str | None = None) -> Proposa
     acting = None if actor is None else workspace.profile(actor)
     entities, unreadable = _entities(workspace, None, acting)
     for entity in entities:
-        try:
+        with collect_errors(unreadable):
             found = ProposalReader(workspace, entity).find(name)
-        except CatmemError as error:
-            unreadable.append(error)
-            continue
-        if found is not None and _is_shown(workspace, found, acting):
-            return found
+            if found is not None and _is_shown(workspace, found, acting):
+                return found
     if unreadable and acting is None:
         raise unreadable[0]
     raise unknown_proposal(name, actor)
@@ -423,3 +423,119 @@ def safe_text(text: str, *parts: str) -> str:
     """A text, or the line that says why it is withheld."""
     rules = rules_in([text, *parts])
     return blocked_line(", ".join(rules)) if rules else text
+
+
+# --- making one of a write that waits, with what keeps proposals from piling up ------------------------------------
+
+
+_LOOKED_AT = 50
+"""So many ended proposals of an agent are held against a new one at most."""
+
+
+class _DecidedMeanwhileError(Exception):
+    """What a proposal was to follow is not what waits any more."""
+
+
+class NewProposal(NamedTuple):
+    """A proposal that was made: its id, and those whose place it takes.
+
+    ``repeated``: it was made before, with the same changes or under this ``op_id``, and is in this ``state`` now.
+    """
+
+    id: str
+    instead_of: tuple[str, ...] = ()
+    repeated: bool = False
+    state: ProposalState = "waiting"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What to tell the writer beside the id."""
+        if self.state != "waiting":
+            return (f"it is {self.state} by now",)
+        again = ("it waits already",) if self.repeated else ()
+        return again + tuple(f"it takes the place of {name}, which changed the same entry" for name in self.instead_of)
+
+
+def proposed_before(workspace: Root, first: Revision) -> NewProposal:
+    """What the answer to a retry says of the proposal."""
+    name = str(first.note[PROPOSAL]["id"])
+    made = ProposalReader(workspace, first.entity).find(name)
+    return NewProposal(name, repeated=True, state="replaced" if made is None else made.state)
+
+
+def propose(attempt: Attempt, current: Current, data: bytes, change: Change) -> NewProposal:
+    """Keep what a write makes (``data``) of what is there as a proposal."""
+    while True:
+        try:
+            return _propose(attempt, current, data, change)
+        except _DecidedMeanwhileError:
+            continue  # another decision or proposal came between the look and the lock
+
+
+def _propose(attempt: Attempt, current: Current, data: bytes, change: Change) -> NewProposal:
+    reader, agent = ProposalReader(attempt.workspace, attempt.entity), str(change.note.get("actor") or PERSON)
+    old, new = (parse_for_write(attempt.workspace.parse, attempt.entity, each) for each in (current.data, data))
+    would = changes_of(old, new, None, [action.get("action") for action in change.note.get("actions", ())])
+    tips = reader.tips(agent)
+    own = [reader.read(each, None) for each in tips]
+    again = next((each for each in own if is_same(each.changes, would)), None)
+    if again is not None:
+        attempt.op = "propose"
+        return NewProposal(again.id, repeated=True, state=again.state)
+    replaced = [each for each in own if _overlap(each.changes, would)]
+    _refuse_rejected(reader, agent, would, change.note.get("reason"))
+    policy = attempt.workspace.config.approval or Approval()
+    waiting = len(tips) - len(replaced)
+    if agent != PERSON and waiting >= policy.most:
+        raise ProposalError(
+            f"{agent} has {waiting:,} proposals waiting for {attempt.entity}, and {policy.most:,} may wait "
+            "(approval.most)",
+            code="too_many_proposals",
+            hint="Nothing was written. Wait until a person has decided on them, or withdraw one.",
+        )
+    said = {"id": f"p-{uuid4().hex[:10]}", "base": current.revision}
+
+    def update(_: Current) -> bytes:
+        if {each.revision for each in reader.tips(agent)} != {each.revision for each in tips}:
+            raise _DecidedMeanwhileError
+        return data
+
+    merges, note = tuple(each.revision for each in replaced), {**change.note, PROPOSAL: said}
+    waits = replace(change, op="propose", note=note, waits=True, merges=merges, keeps_note=True)
+    attempt.commit(current.revision, update, waits)
+    return NewProposal(said["id"], tuple(each.id for each in replaced))
+
+
+def is_same(one: Sequence[ProposedChange], other: Sequence[ProposedChange]) -> bool:
+    """Whether two proposals make the same of the same entries, but for the day on which they were made."""
+    return sorted(map(_described, one)) == sorted(map(_described, other))
+
+
+def _described(change: ProposedChange, *, folds: bool = False) -> str:
+    said: list[object] = []
+    for side in filter(None, change[:2]):
+        tags = sorted((key, each) for key, each in side.tags.items() if key != "created")
+        said.append((side.category, " ".join(side.body.split()) if folds else side.body, tags))
+    return repr((change.before is None, said))
+
+
+def _overlap(one: Sequence[ProposedChange], other: Sequence[ProposedChange]) -> bool:
+    """Whether two proposals change the same entry."""
+    pinned = [each.before[:2] for each in one if each.before is not None]
+    return any(each.before is not None and each.before[:2] in pinned for each in other)
+
+
+def _refuse_rejected(reader: ProposalReader, agent: str, would: Sequence[ProposedChange], reason: object) -> None:
+    """Raise ``ProposalError`` for what was rejected, also beside other changes, unless it comes with another reason."""
+    # What the agent withdrew or replaced itself does not count: it could end a person's "no" so.
+    rejected = (past for past in reader.past(agent) if past.state == "rejected")
+    wanted = {_described(each, folds=True) for each in would}
+    for past in islice(rejected, _LOOKED_AT):
+        refused = {_described(each, folds=True) for each in past.changes}
+        if past.reason == reason and refused <= wanted and bool(refused) == bool(wanted):
+            said = "" if past.decision is None or not past.decision.reason else f": {safe_text(past.decision.reason)}"
+            raise ProposalError(
+                f"this was proposed before as {past.id}, and rejected{said}",
+                code="rejected_before",
+                hint="Nothing was written. Propose it again only with a reason that is new.",
+            )

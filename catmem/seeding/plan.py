@@ -15,8 +15,7 @@ from catmem.config.profile import Profile, profile_names, where_set
 from catmem.errors import CatmemError, ConfigError, UnknownNameError
 from catmem.model.document import Version
 from catmem.names import known_target, parts_of
-from catmem.seeding.lockfile import SeedFile
-from catmem.seeding.seed_lock import SeedLock
+from catmem.seeding.seed_lock import SeedFile, SeedLock
 from catmem.seeding.slices import FilePlan, Resolve, SeedInputs, conflict_id
 from catmem.store.contract import Snapshot
 from catmem.workspace.change_plan import ChangePlan

@@ -24,14 +24,14 @@ from catmem.linting.rules.structure import heading_slips
 from catmem.model.document import Document, Version
 from catmem.model.layout import shared_within
 from catmem.names import TARGETS, UNCATEGORIZED, is_entity, parts_of
-from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.plan import SeedPlan, SeedRequest, seed_chain, seed_order
-from catmem.seeding.seed_lock import LOCK_NAME, Seeded, SeedLock, SeedRecord
+from catmem.seeding.seed_lock import LOCK_NAME, SeedFile, SeedLock, SeedRecord
 from catmem.seeding.slices import (
     CLONED_HINT,
     FilePlan,
     Offered,
     OfferedFile,
+    Seeded,
     SeedInputs,
     cloned_entries,
     is_settled,
@@ -43,7 +43,7 @@ from catmem.seeding.slices import (
     without_cloned,
 )
 from catmem.staleness.freshness import DATED_BY
-from catmem.staleness.lineage import CLOCKS, body_key, clocks_of
+from catmem.staleness.lineage import CLOCKS, body_key, histories_of
 from catmem.store.contract import PERSON, Change, Current, Snapshot
 from catmem.text import MAX_FILE_BYTES, conflict_at, counted, few, size_of
 from catmem.workspace.change_plan import RefusedChange, apply
@@ -166,9 +166,12 @@ class _Planning:
             targets = [each.target for each in changed if each.source == source]
             document = self.parts[targets[0]].offered.document
             undated = [entry for entry in document.entries if not any(key in entry.tags for key in DATED_BY)]
-            readers = [self.profiles[parts_of(target).owner] for target in targets]
-            found = clocks_of(self.workspace, source, document, undated, readers) if undated else []
-            clocks |= zip(targets, found, strict=False)
+            readers = [self.profiles[parts_of(target).owner] for target in targets if undated]
+            # Each target gets the clocks of what it may see, and no others.
+            for target, history in zip(targets, histories_of(self.workspace, source, readers), strict=False):
+                seen = history.rights.filter_visible(undated)
+                since = history.since(document, seen)
+                clocks[target] = {body_key(entry.body): since.get(entry.start) for entry in seen}
         return clocks
 
     def offers(self) -> dict[str, OfferedFile]:

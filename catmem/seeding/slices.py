@@ -27,10 +27,23 @@ from catmem.model.merge import Conflict, Side, links_of, merge_into, only_verifi
 from catmem.model.pairing import pair_entries, pair_sides
 from catmem.model.splice import composed
 from catmem.names import UNCATEGORIZED
-from catmem.seeding.seed_lock import Seeded
 from catmem.staleness.freshness import expired_on
 from catmem.text import counted
 from catmem.threats import scan_each
+
+
+class Seeded(NamedTuple):
+    """An entry as it was seeded, with its tag block; ``kept`` is the target's text that a person keeps in its place."""
+
+    category: str
+    id: str
+    text: str
+    kept: str | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What it says, and where."""
+        return self.category, self.id
 
 
 class Offered(NamedTuple):

@@ -561,20 +561,6 @@ def notes_of(workspace: Root) -> tuple[str, ...]:
     return tuple(workspace._cache.histories.notes.values())  # noqa: SLF001 - the workspace keeps them
 
 
-def clocks_of(
-    workspace: Root, entity: str, document: Document, entries: Sequence[Entry], readers: Sequence[Profile | None]
-) -> list[dict[str, str | None]]:
-    """The clocks of entries of an entity, to go into the note (``CLOCKS``) of the write that copies them elsewhere."""
-    # So that the copy of an entry without a date is as old as the entry is. For each profile that gets copies they are
-    # worked out from what it may see, and hold nothing else.
-    clocks: list[dict[str, str | None]] = []
-    for history in histories_of(workspace, entity, readers):
-        seen = history.rights.filter_visible(entries)
-        since = history.since(document, seen)
-        clocks.append({body_key(entry.body): since.get(entry.start) for entry in seen})
-    return clocks
-
-
 def known_days(workspace: Root, owner: str, actor: Profile | None, body: str) -> list[date | None]:
     """The day that dated some words when a file of ``owner`` last had them, by their tags then, else by the journal."""
     # One for each file that ever had the words; `None` where nothing dated them. For an actor who may not verify: to

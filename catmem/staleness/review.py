@@ -5,7 +5,7 @@ says something else, it no longer holds, it goes. The command line and the page 
 
 ::
 
-    review = Review.open(workspace)
+    review = Review(workspace)
     while (due := review.next()) is not None:
         review.answer(due, "keep")  # or edit, expire, remove, skip
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -27,7 +27,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ChangedMeanwhileError, DriftError, EditError, NoMatchError, StaleError
 from catmem.model.document import Document, Entry, TagValue
 from catmem.names import TARGETS, parts_of
-from catmem.seeding.lockfile import seeded_copies
+from catmem.seeding.seed_lock import seeded_copies
 from catmem.staleness.freshness import Freshness, dated_ahead, expired_on, stale_after_days
 from catmem.staleness.lineage import freshness_of
 from catmem.text import counted
@@ -197,52 +197,35 @@ class _ReviewedFile(NamedTuple):
     due: list[Due]
 
 
-@dataclass(slots=True)
 class Review:
-    """The questions of one run. ``Review.open`` makes one.
+    """The questions of one run."""
 
-    ``unreadable`` is what is wrong with the profiles and files that could not be looked at.
-    """
-
-    workspace: Root
-    as_of: date
-    profiles: Mapping[str, Profile]
-    category: str | None
-    states: frozenset[str]
-    unreadable: list[CatmemError]
-    _copies: Copies
-    _passed: set[FactKey] = field(default_factory=set)
-    """What is due, and was answered."""
-    _files: dict[str, _ReviewedFile] = field(default_factory=dict)
-
-    @classmethod
-    def open(
-        cls,
+    def __init__(
+        self,
         workspace: Root,
         *,
         profiles: Iterable[str] = (),
         category: str | None = None,
         states: Iterable[DueState] = (),
         as_of: date | None = None,
-    ) -> Review:
-        """Look at what is due in a root."""
-        # `profiles` are all by default, and one that is not right is among the `unreadable`; `category` and `states`
-        # keep some facts only.
+    ) -> None:
+        """Look at what is due in a root; ``category`` and ``states`` keep some facts only."""
         refuse_no_root(workspace.config)
-        chosen, unreadable = [workspace.profile(name) for name in dict.fromkeys(profiles)], list[CatmemError]()
+        self.workspace, self.as_of = workspace, clock.day(as_of)
+        chosen = [workspace.profile(name) for name in dict.fromkeys(profiles)]
+        self.unreadable: list[CatmemError] = []
+        """What is wrong with the profiles and files that could not be looked at."""
         if not chosen:
-            chosen, unreadable = load_each(workspace)
-        review = cls(
-            workspace,
-            clock.day(as_of),
-            {each.name: each for each in sorted(chosen, key=lambda each: (each.tier != ORCHESTRATOR_TIER, each.name))},
-            None if category is None else workspace.config.taxonomy.category(category),
-            frozenset(states),
-            unreadable,
-            seeded_copies(workspace),
-        )
-        review._look_at_all()
-        return review
+            chosen, self.unreadable = load_each(workspace)
+        chosen.sort(key=lambda each: (each.tier != ORCHESTRATOR_TIER, each.name))
+        self.profiles = {each.name: each for each in chosen}
+        self.category = None if category is None else workspace.config.taxonomy.category(category)
+        self.states = frozenset(states)
+        self._copies = seeded_copies(workspace)
+        self._passed: set[FactKey] = set()
+        """What is due, and was answered."""
+        self._files: dict[str, _ReviewedFile] = {}
+        self._look_at_all()
 
     # --- what is due ----------------------------------------------------------------------------------------------
 

@@ -28,10 +28,9 @@ from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED, parts_of
 from catmem.prompt.sizes import Sizes, Use, WholeSizes, measure
 from catmem.proposals.promoting import Learned, promoted_categories, proposed
 from catmem.proposals.proposal import ProposalReader, proposals
-from catmem.seeding.lockfile import SeedFile, copies_among
 from catmem.seeding.plan import SeedRequest, seed_order
 from catmem.seeding.planner import plan_seed
-from catmem.seeding.seed_lock import SeedLock
+from catmem.seeding.seed_lock import SeedFile, SeedLock, copies_among
 from catmem.seeding.slices import SeedRowState
 from catmem.staleness.review import Copies, asked_about, due_facts
 from catmem.store.contract import EXTERNAL, Revision

@@ -26,8 +26,7 @@ from catmem.files import real_path, shown_path
 from catmem.linting.renderers import mask_secrets
 from catmem.model.document import Entry, Version
 from catmem.names import FILE_NAMES, PURGED
-from catmem.seeding.lockfile import SeedFile
-from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, SeedRecord
+from catmem.seeding.seed_lock import LOCK_NAME, SeedFile, SeedLock, SeedRecord
 from catmem.store.contract import EXTERNAL, PERSON, Change, Erasure, LastingStore, Revision, writer_of
 from catmem.store.files.retention import UNREADABLE
 from catmem.store.table_rows import copies, rows_saying

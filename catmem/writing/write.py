@@ -34,7 +34,7 @@ from catmem.writing.request import Operation, Request, finds_its_file, placed_ex
 from catmem.writing.written import FileUsage, Written, notes_on, on_branch
 
 if TYPE_CHECKING:
-    from catmem.proposals.proposing import NewProposal
+    from catmem.proposals.proposal import NewProposal
 
 _KEPT = ("role_id", "role_hash", "key_id", "signature", "mem_hash", "timestamp")
 """What the history keeps of an envelope beside what every revision has; the content is the revision itself."""
@@ -243,7 +243,7 @@ def _first_answer(attempt: Write, now: Snapshot, after: str) -> Written:
     before = store.read(attempt.entity, record.parents[0] if record and record.parents else "0").data
     entries = _touched(attempt, attempt.policy, record, before, now.data) if record and attempt.policy else ()
     if record is not None and record.is_proposal:
-        from catmem.proposals.proposing import proposed_before
+        from catmem.proposals.proposal import proposed_before
 
         return _waiting(attempt, proposed_before(attempt.workspace, record), entries)
     written = _written(attempt, now, before.decode(errors="replace"), after, entries)
@@ -263,7 +263,7 @@ def _touched(attempt: Write, policy: WritePolicy, record: Revision, before: byte
 
 def _proposed(attempt: Write, plan: Plan) -> Written:
     """Keep the write as a proposal."""
-    from catmem.proposals.proposing import propose
+    from catmem.proposals.proposal import propose
 
     note = {name: value for name, value in attempt.note.items() if name != UNREAD}
     made = propose(attempt, attempt.current, attempt.data, replace(attempt.change, note=note))

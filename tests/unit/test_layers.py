@@ -52,7 +52,7 @@ FEATURES = {
 }  # fmt: skip
 PURE = {
     "catmem.config", "catmem.prompt", "catmem.threats", "catmem.linting", "catmem.search.index", "catmem.search.query",
-    "catmem.seeding.slices", "catmem.seeding.seed_lock", "catmem.staleness.freshness",
+    "catmem.seeding.slices", "catmem.staleness.freshness",
 }  # fmt: skip
 """Modules and packages of rules: values in, values out."""
 ON_DISK = {

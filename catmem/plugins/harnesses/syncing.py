@@ -60,7 +60,7 @@ from catmem.plugins.harnesses.marked import (
     without,
 )
 from catmem.prompt.prompt import Prompt
-from catmem.seeding.lockfile import SeedFile
+from catmem.seeding.seed_lock import SeedFile
 from catmem.text import BOM, MAX_FILE_BYTES, decode, first_line, unify_newlines
 from catmem.workspace.profile_memory import read_memory
 from catmem.workspace.root import Root, run_git

@@ -30,9 +30,9 @@ from catmem.prompt.sizes import budget_uses, limit_uses, percent_of
 from catmem.search.index import Snippet
 from catmem.search.search import Searched, search_everywhere
 from catmem.search.search import search as search_one
-from catmem.seeding.lockfile import seeded_copies
 from catmem.seeding.plan import SeedPlan, seed_order
 from catmem.seeding.planner import file_is_due
+from catmem.seeding.seed_lock import seeded_copies
 from catmem.seeding.slices import Choice, FilePlan, Resolve, conflict_id
 from catmem.server.requests import bad_parameter
 from catmem.staleness.freshness import State, dated_ahead

@@ -148,7 +148,7 @@ def queue(asked: PageRequest) -> Page:
     """What is due, in the order of a review; the query may name a ``profile``, a ``state`` and an ``entry``."""
     profiles = agent_names(asked.workspace)
     name, state = asked.choice("profile", profiles), asked.choice("state", DUE)
-    review = Review.open(asked.workspace, profiles=[name] if name else ())
+    review = Review(asked.workspace, profiles=[name] if name else ())
     due = review.due()
     elsewhere = review.elsewhere() if name else []
     counts = Counter(each.state for each in [*due, *elsewhere])

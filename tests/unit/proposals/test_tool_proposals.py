@@ -5,7 +5,7 @@ import json
 import pytest
 
 from catmem.ops.memory_tool import TOOL_SCHEMA, memory_tool
-from catmem.proposals import proposing
+from catmem.proposals import proposal
 from catmem.writing.drift_guard import ToolSession
 from tests.roots import make_root, put_bytes, text_of
 
@@ -86,7 +86,7 @@ def test_the_list_has_what_waits_and_what_was_decided_with_the_reason(ws):
 
 
 def test_no_number_of_own_withdrawals_ends_what_a_person_rejected(ws, monkeypatch):
-    monkeypatch.setattr(proposing, "_LOOKED_AT", 2)
+    monkeypatch.setattr(proposal, "_LOOKED_AT", 2)
     ws.reject(call(ws, **CHANGE)["waiting"])
     for number in range(4):
         name = call(ws, **{**CHANGE, "content": f"Other words, number {number}."})["waiting"]

@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from catmem.errors import CatmemError, EditError, ForbiddenError, ProposalError
-from catmem.proposals import proposing
+from catmem.proposals import proposal
 from catmem.store.contract import Change
 from catmem.workspace.history import restore
 from catmem.workspace.workspace import Workspace
@@ -71,7 +71,7 @@ def test_a_decision_between_the_look_and_the_lock_leaves_no_second_one(tmp_path,
             decided.append(ws.reject(name, reason="No."))
         return real(*arguments, **more)
 
-    monkeypatch.setattr(proposing, "replace", decide_first)
+    monkeypatch.setattr(proposal, "replace", decide_first)
     other = ws.add("neo", "Another one.", category="rules", actor="neo").waiting
     assert [each.id for each in ws.proposals()] == [other]
     assert ws.proposal(name).state == "rejected"

@@ -3,9 +3,8 @@
 from datetime import date
 from pathlib import Path
 
-from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.plan import SeedPlan
-from catmem.seeding.seed_lock import LOCK_NAME
+from catmem.seeding.seed_lock import LOCK_NAME, SeedFile
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.roots import make_root

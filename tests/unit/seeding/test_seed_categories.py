@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from catmem.errors import ConfigError, UnknownNameError
 from catmem.ops.memory_tool import memory_tool
-from catmem.seeding.lockfile import SeedFile
+from catmem.seeding.seed_lock import SeedFile
 from catmem.store.contract import Change
 from tests.roots import make_root, put_bytes, text_of
 from tests.unit.seeding.seeds import DAY, NEO, PROFILES, TEXT, bodies, everything, locked, seed, seed_root

@@ -2,8 +2,8 @@
 
 import pytest
 
-from catmem.seeding.lockfile import seeded_copies
 from catmem.seeding.planner import seed_answer
+from catmem.seeding.seed_lock import seeded_copies
 from catmem.staleness.review import Review
 from catmem.workspace.history import restore
 from tests.roots import put_bytes, text_of
@@ -71,7 +71,7 @@ STRICT = {
 
 
 def asked_of(workspace, **how):
-    return [due.entity for due in Review.open(workspace, as_of=DAY, **how).due()]
+    return [due.entity for due in Review(workspace, as_of=DAY, **how).due()]
 
 
 def test_a_copy_whose_source_says_something_else_by_now_is_left_to_the_next_seed(tmp_path):

@@ -8,7 +8,8 @@ import pytest
 
 from catmem.errors import ConfigError
 from catmem.model.document import Version
-from catmem.seeding.seed_lock import LOCK_NAME, Seeded, SeedLock, SeedRecord, merge_locks, read_lock
+from catmem.seeding.seed_lock import LOCK_NAME, SeedLock, SeedRecord, merge_locks, read_lock
+from catmem.seeding.slices import Seeded
 from tests.together import together
 
 DAY = date(2026, 11, 21)

@@ -19,11 +19,10 @@ from catmem.errors import (
 from catmem.jsonable import jsonable
 from catmem.model.merge import Conflict
 from catmem.proposals.promoting import promote, promote_learned
-from catmem.seeding.lockfile import SeedFile
 from catmem.seeding.plan import seed_order
 from catmem.seeding.planner import refuse_too_long
-from catmem.seeding.seed_lock import Seeded
-from catmem.seeding.slices import FilePlan
+from catmem.seeding.seed_lock import SeedFile
+from catmem.seeding.slices import FilePlan, Seeded
 from catmem.staleness.lineage import CLOCKS, body_key
 from catmem.text import MAX_FILE_BYTES
 from catmem.workspace.history import adopt

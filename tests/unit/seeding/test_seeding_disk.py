@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from catmem.errors import BusyError
-from catmem.seeding import lockfile as seedfile
+from catmem.seeding import seed_lock as seedfile
 from catmem.staleness.lineage import CLOCKS, body_key, freshness_of
 from catmem.workspace.purging import purge
 from catmem.workspace.root import caller_name
@@ -112,7 +112,7 @@ def test_a_read_only_root_with_something_to_do_is_refused_whole(read_only):
 
 STOPPED = """
 import os, signal, sys
-from catmem.seeding import lockfile
+from catmem.seeding import seed_lock
 from catmem.store.files.file_store import FileStore
 from catmem.workspace.workspace import Workspace
 from tests.unit.seeding.seeds import seed
@@ -130,7 +130,7 @@ def counted(self, *arguments):
 
 FileStore.commit = counted
 if sys.argv[2] == "lock":
-    lockfile.rewrite_file = die
+    seed_lock.rewrite_file = die
 seed(Workspace.open(sys.argv[1], search=False), *sys.argv[3:])
 """
 

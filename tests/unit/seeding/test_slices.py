@@ -6,8 +6,7 @@ from catmem.config.config import Taxonomy
 from catmem.config.profile import Profile
 from catmem.model.document import parse
 from catmem.names import UNCATEGORIZED
-from catmem.seeding.seed_lock import Seeded
-from catmem.seeding.slices import SeedInputs, is_settled, offer, plan_file, sliced
+from catmem.seeding.slices import Seeded, SeedInputs, is_settled, offer, plan_file, sliced
 from tests.together import together
 
 DAY = date(2026, 11, 21)
@@ -218,14 +217,6 @@ def test_what_the_scan_withholds_by_now_stays_as_it_was_seeded(tags):
     assert (plan.after, [each.text for each in plan.entries]) == (was, [entry.body for entry in parse(was).entries])
     assert [each.withheld for each in plan.withheld] == ["blocked: instruction-override"]
     assert [state for state, _ in states(plan)] == ["in_sync"]
-
-
-def test_of_an_open_conflict_the_base_keeps_what_was_seeded():
-    plan = planned("## A\nLikes black tea.\n", "## A\nLikes green tea.\n", ONE)
-    assert [each.text for each in plan.entries] == ["Likes tea."]
-    settled = planned("## A\nLikes black tea.\n", "## A\nLikes green tea.\n", ONE, resolve="target")
-    assert [each.text for each in settled.entries] == ["Likes black tea."]
-    assert settled.after == "## A\nLikes green tea.\n"
 
 
 def test_the_same_text_twice_is_seeded_twice():

@@ -50,13 +50,6 @@ def evidence(workspace, entity="neo/user"):
 
 
 @in_each_store
-def test_the_record_of_a_verification_keeps_it_and_the_file_does_not(workspace):
-    workspace.verify("neo", "green", as_of=DAY, evidence=" the order of 3 October\n")
-    assert evidence(workspace) == ["the order of 3 October"]
-    assert b"October" not in workspace.store.peek("neo/user")
-
-
-@in_each_store
 def test_of_a_fact_that_was_verified_that_day_already_it_is_kept_too(workspace, place):
     before = workspace.verify("neo", "green")
     written = workspace.verify("neo", "green", evidence="the order of 3 October")

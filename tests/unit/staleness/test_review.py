@@ -68,7 +68,7 @@ def place(tmp_path):
 
 
 def opened(place, **choices):
-    return Review.open(workspace_of(place), as_of=choices.pop("as_of", DAY), **choices)
+    return Review(workspace_of(place), as_of=choices.pop("as_of", DAY), **choices)
 
 
 def bodies(review):
@@ -230,18 +230,3 @@ def test_a_fact_that_another_program_wrote_is_answered_as_it_was_shown(place):
     review = opened(place)
     review.answer(at(review, "by hand"), "keep")
     assert "by hand" not in bodies(review)
-
-
-# --- the next review ------------------------------------------------------------------------------------------------
-
-
-def test_the_next_review_asks_what_is_due_then_from_the_top(place):
-    review = opened(place)
-    review.answer(at(review, "stale"), "skip")
-    review.answer(at(review, "gone by"), "expire")
-    review.answer(at(review, "of the boss"), "keep")
-    assert not {"stale", "gone by", "of the boss"} & {*bodies(review)}
-    again = bodies(opened(place))
-    assert again[0] == "gone by"
-    assert "stale" in again
-    assert "of the boss" not in again

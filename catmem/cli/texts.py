@@ -51,8 +51,7 @@ if TYPE_CHECKING:
     from catmem.envelopes.tokens import Token
     from catmem.linting.rule import Rule
     from catmem.merging.branches import Branch
-    from catmem.merging.merging import JoinedAll, MergePlan
-    from catmem.merging.reconciling import Difference
+    from catmem.merging.merging import Difference, JoinedAll, MergePlan
     from catmem.model.document import Document, Problem, Version
     from catmem.model.merge import Conflict, Reason
     from catmem.ops.branches import Reconciled

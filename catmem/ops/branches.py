@@ -9,8 +9,7 @@ from catmem.config.config import find_root
 from catmem.errors import CatmemError, EditError, MergeConflictError, UnreadableError
 from catmem.files import read_bounded
 from catmem.merging.branches import HowDecided, branches_of_all
-from catmem.merging.reconciling import Difference, Reconciliation
-from catmem.merging.reconciling import reconcile as hold_against
+from catmem.merging.merging import Difference, Reconciliation, reconcile
 from catmem.model.document import Document, Entry, Version, parse
 from catmem.model.merge import Conflict, Side
 from catmem.names import is_declared
@@ -191,7 +190,7 @@ def _reconciled(call: Call, copy: str, numbers: Sequence[int], *, everything: bo
     others = call.given - {"entity", "numbers", "every", "dry_run"}
     if others:
         raise UsageError("Recovery copies are brought over one at a time, with --all, --entry and --dry-run alone.")
-    found = hold_against(call.root, copy)
+    found = reconcile(call.root, copy)
     chosen = found.differences if everything else _numbered(found, numbers or ())
     written = found.write_chosen(call.root, chosen, dry_run=call.dry_run) if chosen else None
     accepts = everything and bool(found.over)

@@ -93,17 +93,14 @@ def due_facts(workspace: Root, profile: Profile, entity: str, document: Document
 def asked_about(due: Sequence[tuple[FactKey, T]], ids: Mapping[str, Collection[str]], copies: Copies) -> list[T]:
     """What a review asks about of facts that are ``due``: no copies that are answered at their source."""
     keys = {key for key, _ in due}
-    return [fact for key, fact in due if not _is_answered_elsewhere(key, keys, ids, copies)]
 
+    def is_answered_elsewhere(entity: str, fact: str) -> bool:
+        """Whether it is a copy, and is due at its source too, or says something else there by now."""
+        # A source that is not looked at answers nothing, nor does one whose fact is a copy of this one.
+        sources = [each for each in copies.get((entity, fact), ()) if entity not in copies.get((each, fact), ())]
+        return any(each in ids and (fact not in ids[each] or (each, fact) in keys) for each in sources)
 
-def _is_answered_elsewhere(
-    key: FactKey, due: Collection[FactKey], ids: Mapping[str, Collection[str]], copies: Copies
-) -> bool:
-    """Whether a fact is a copy, and is due at its source too, or says something else there by now."""
-    # A source that is not looked at answers nothing, nor does one whose fact is a copy of this one.
-    entity, fact = key
-    sources = [each for each in copies.get(key, ()) if entity not in copies.get((each, fact), ())]
-    return any(each in ids and (fact not in ids[each] or (each, fact) in due) for each in sources)
+    return [fact for key, fact in due if not is_answered_elsewhere(*key)]
 
 
 def _why(freshness: Freshness, stale_after: int, future: Sequence[tuple[str, date]], as_of: date) -> str:

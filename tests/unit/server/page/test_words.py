@@ -225,3 +225,10 @@ def test_what_was_seeded_is_in_step_and_later_tells_how_verifying_reaches_a_copy
     assert "in step" in read(client, "/page/seeds").text
     following.verify("boss", "short answers")
     assert "What boss verifies counts for a copy once it is seeded." in read(client, "/page/seeds/neo").text
+
+
+def test_a_seed_of_another_source_that_is_out_of_date_is_named_with_its_command(following, browse):
+    following.add("boss", "Of the boss alone.", category="talk")
+    following.apply_seed(following.plan_seed("boss", ["pupil"]))
+    following.remove("boss", "Of the boss alone")
+    assert "old entries of boss: catmem seed boss pupil" in read(browse(following), "/page/seeds").text

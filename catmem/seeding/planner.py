@@ -325,13 +325,19 @@ class _Planning:
         """Headers of the source and selectors of targets that mean another category: what was seeded of that goes."""
         taxonomy = self.workspace.config.taxonomy
         known = {*taxonomy.declared(), *(each for offered in offers.values() for each in offered.categories)}
-        named = self.named if known <= self.named else known_categories(load_each(self.workspace)[0], taxonomy)
+        meant = {
+            each: meant_category(each, self.named) for file in offers.values() for each in file.document.by_category
+        }
+        mistyped = {each: near for each, near in meant.items() if near is not None}
+        if mistyped:  # which another profile may name
+            named = known_categories(load_each(self.workspace)[0], taxonomy)
+            mistyped = {each: near for each, near in mistyped.items() if each not in named}
+        known -= mistyped.keys()
         for target, offered in offers.items():
             entity, document = f"{self.source.name}/{target}", offered.document
-            for category in document.by_category:
-                if (near := meant_category(category, named)) is not None:
-                    known.discard(category)
-                    yield f"no profile names {category}, which is a category of {entity}; did you mean {near!r}?"
+            for category in filter(mistyped.__contains__, document.by_category):
+                near = mistyped[category]
+                yield f"no profile names {category}, which is a category of {entity}; did you mean {near!r}?"
             for start, _, title in heading_slips(LintedFile(entity, document=document), taxonomy):
                 line = document.line(start)
                 yield f"line {line} of {entity} looks like a section header and is text of an entry: ## {title}"

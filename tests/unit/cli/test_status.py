@@ -255,8 +255,7 @@ def test_a_mistyped_heading_is_named_with_the_category_that_is_meant(place):
     ],
 )
 def test_a_slip_in_a_heading_of_a_source_is_named_by_each_seed_and_by_status(place, heading, said, listed):
-    put(place / "profiles" / "neo.yaml", "seed_from: boss\nuser_memory_categories: [rules, talk]\n")
-    put(place / "profiles" / "tri.yaml", "user_memory_categories: [banking]\n")
+    put(place / "profiles" / "neo.yaml", "seed_from: boss\nuser_memory_categories: [rules, talk, banking]\n")
     path = place / "homes" / "boss" / "USER.md"
     put(path, "## Talk\nLikes tea.\n\n## Banking\nPays on Fridays.\n")
     assert "banking" not in run("seed", "--all").stderr

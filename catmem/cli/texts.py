@@ -898,6 +898,8 @@ def _reconciled(value: Reconciled, call: Call) -> None:
     found = value.found
     if value.written is not None:
         _show_written(value.written, "brought over to", call)
+        if not call.dry_run:
+            emit_lines(line for each in value.chosen for line in _difference_lines(each))
     elif found.differences:
         emit_lines(line for each in found.differences for line in _difference_lines(each))
         say("Nothing was written. Bring them over with --all, or one by one with --entry N.")
@@ -908,7 +910,8 @@ def _reconciled(value: Reconciled, call: Call) -> None:
 
 
 def _difference_lines(each: Difference) -> Iterator[str]:
-    yield f"{each.number:,}. {each.state} in {each.copy.category}"
+    both = "" if each.now is None or each.now.body == each.copy.body else "; both wordings stay"
+    yield f"{each.number:,}. {each.state} in {each.copy.category}{both}"
     yield from side_lines([(name, entry.raw) for name, entry in (("copy", each.copy), ("file", each.now)) if entry])
 
 

@@ -443,7 +443,10 @@ def _free(workspace: Root, entity: str, precedence: HowDecided) -> tuple[list[st
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """An entry of the copy that the file lacks, or has in other words or with other tags: then that is ``now``."""
+    """An entry of the copy that the file lacks, or has in other words or with other tags: then that is ``now``.
+
+    ``number`` counts the entries of the copy, so that it stays the same whatever the file has by now.
+    """
 
     number: int
     copy: Entry
@@ -469,13 +472,14 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Reconciliation:
-    """What a file lacks of a copy. ``digest`` is that of the file, which has to be the same still when it is written.
+    """What a file lacks of a copy of ``count`` entries. ``digest`` is that of the file, which a write compares.
 
     ``over`` are the entries of the file for which no agent changes it: longer than the file may be, and not accepted.
     """
 
     entity: str
     copy: Path
+    count: int
     digest: str
     differences: tuple[Difference, ...]
     over: tuple[Entry, ...] = ()
@@ -525,7 +529,7 @@ def reconcile(workspace: Root, path: str | Path) -> Reconciliation:
         if paired is None and (entry.category, entry.body) in there:
             continue  # twice in the copy, and once in the file
         if paired is None or paired.body != entry.body or not entry.tags.items() <= paired.tags.items():
-            differences.append(Difference(len(differences) + 1, entry, paired))
+            differences.append(Difference(index + 1, entry, paired))
     limit = limit_of(workspace.profile(owner), target, workspace.config)
     over = unaccepted(reading.document, limit, entity, workspace.store)
-    return Reconciliation(entity, copy, reading.digest, tuple(differences), tuple(over))
+    return Reconciliation(entity, copy, len(old), reading.digest, tuple(differences), tuple(over))

@@ -179,6 +179,7 @@ class Reconciled:
     """What a file lacks of a copy, and what was written."""
 
     found: Reconciliation
+    chosen: Sequence[Difference]
     written: Written | None
     accepts: bool
 
@@ -206,16 +207,19 @@ def _reconciled(call: Call, copy: str, numbers: Sequence[int], *, everything: bo
         "written": written,
         "dry_run": call.dry_run,
     }
-    return Outcome(Reconciled(found, written, accepts), said, status=FINDINGS if to_do else 0)
+    return Outcome(Reconciled(found, chosen, written, accepts), said, status=FINDINGS if to_do else 0)
 
 
 def _numbered(found: Reconciliation, numbers: Sequence[int]) -> list[Difference]:
-    count = len(found.differences)
+    by_number = {each.number: each for each in found.differences}
+    lacks = f"it lacks {', '.join(map(str, by_number))}" if by_number else "the file has all that the copy has"
     for number in numbers:
-        if not 1 <= number <= count:
-            known = f"they are 1 to {count}" if count else "the file has all that the copy has"
-            raise UsageError(f"Invalid value for --entry: there is no entry {number}; {known}.")
-    return [found.differences[number - 1] for number in sorted(set(numbers))]
+        if not 1 <= number <= found.count:
+            said = f"there is no entry {number}; the copy has 1 to {found.count}"
+            raise UsageError(f"Invalid value for --entry: {said}.")
+        if number not in by_number:
+            raise UsageError(f"Invalid value for --entry: the file has entry {number} of the copy already; {lacks}.")
+    return [by_number[number] for number in sorted(set(numbers))]
 
 
 _STOP = 129

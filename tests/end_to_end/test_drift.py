@@ -87,7 +87,7 @@ def test_it_shows_what_the_copy_has_and_the_file_lacks(pair):
     file, copy = pair
     shown = run("merge", copy, status=1)
     assert shown.stdout == (
-        "1. changed in projects\n"
+        "1. changed in projects; both wordings stay\n"
         "   copy: Atlas ships in May.\n"
         "   file: Atlas ships in June.\n"
         "2. changed in projects\n"
@@ -132,6 +132,19 @@ def test_one_entry(pair):
     assert texts(file) == AFTER + "§\nCrux waits for parts.\n"
     assert "-Crux" not in run("merge", copy, "--entry", "1", "--dry-run").stdout
     assert texts(file) == AFTER + "§\nCrux waits for parts.\n"
+
+
+def test_numbers_are_those_of_the_copy_however_many_have_come(pair):
+    """``--entry 1`` and then ``--entry 2`` brought over the third, and said no word of which it was."""
+    file, copy = pair
+    first = run("merge", copy, "--entry", "1").stdout
+    assert "copy: Atlas ships in May.\n" in first
+    assert "both wordings stay" in first
+    second = run("merge", copy, "--entry", "2").stdout
+    assert "2. changed in projects\n   copy: [owner: lea] Borealis" in second
+    assert "Crux" not in second + texts(file)
+    assert "has entry 2 of the copy already; it lacks 3" in run("merge", copy, "--entry", "2", status=2).stderr
+    assert run("merge", copy, status=1).stdout.startswith("3. missing")
 
 
 @together("number", ["0", "4", "-1"])

@@ -32,7 +32,6 @@ GROUPS = {
         "branches": ("branches", "List the branches of a file that are not merged yet."),
         "merge": ("branches", "Bring branches, or a recovery copy, together with the file."),
         "fmt": ("files", "Put memory files into one layout."),
-        "migrate": ("files", "Turn labels in the text of entries into sections and tags."),
     },
     "Look": {
         "access": ("reports", "Print who reads and who may write which category, and why."),

@@ -1,4 +1,4 @@
-"""What plugins add to catmem: operations, kinds of stores, importers, roots, steps of a write, and pages.
+"""What plugins add to catmem: operations, kinds of stores, importers, roots, steps of a write, rules, and pages.
 
 A plugin is an entry point of the group ``catmem.plugins`` that names a function ``register(registry)``. Those of
 ``catmem/plugins`` are listed there like everybody's. What is added is named by its place, ``module:name``, and is
@@ -53,6 +53,7 @@ class Registry:
     importers: dict[str, str] = field(default_factory=dict)
     roots: dict[str, str] = field(default_factory=dict)
     steps: dict[str, tuple[str, str]] = field(default_factory=dict)
+    rules: list[str] = field(default_factory=list)
     pages: list[str] = field(default_factory=list)
     plugins: list[Plugin] = field(default_factory=list)
 
@@ -89,6 +90,10 @@ class Registry:
     def add_step(self, name: str, place: str, *, before: str = "approval") -> None:
         """A function ``refuse(attempt)`` of a write, where ``steps`` of catmem.yaml names it; see ``writing.write``."""
         _add(self.steps, "step", name, (place, before))
+
+    def add_rules(self, module: str) -> None:
+        """A module with rules of ``catmem lint``, functions with the decorator ``linting.rule.rule``."""
+        self.rules.append(module)
 
     def add_pages(self, module: str) -> None:
         """What ``catmem serve`` shows a browser: a module with ``routes()`` and ``error_page(request, error)``."""

@@ -80,7 +80,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 # With the folder catmem/plugins away the tests of the core are run: those of files that speak of nothing that plugins add.
 CORE_ALONE = importlib.util.find_spec("catmem.plugins") is None
 _PLUGGED = re.compile(
-    r"""catmem\.plugins|sqlite|postgres|registry\(|"plugins"|on_a_page|"(sort|tidy|import|simulate|hermes|from-hermes)"|catmem\ sort""",
+    r"""catmem\.plugins|sqlite|postgres|registry\(|"plugins"|on_a_page|"(migrate|sort|tidy|import|simulate|hermes|from-hermes)"|catmem\ sort""",
     re.VERBOSE,
 )
 

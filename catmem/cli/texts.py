@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from catmem.audit import Audit, Replay
-    from catmem.config.labels import Migration, Proposed
     from catmem.envelopes.agents import Key
     from catmem.envelopes.tokens import Token
     from catmem.linting.rule import Rule
@@ -73,7 +72,6 @@ if TYPE_CHECKING:
     from catmem.store.audit_log import AuditLine
     from catmem.workspace.change_plan import ChangePlan, FileChange
     from catmem.workspace.copying import CopiedEntity, StoredEntity
-    from catmem.workspace.formatting import Declaration
     from catmem.workspace.init import NewCategory
     from catmem.workspace.overview import NextSteps
     from catmem.workspace.profile_memory import ProfileMemory
@@ -430,9 +428,6 @@ def _category_table(categories: Sequence[NewCategory]) -> list[str]:
     return lines
 
 
-_ENTRY_WIDTH = 48
-
-
 def show_plan(plan: ChangePlan, call: Call, done: str, said: Callable[[FileChange], str] | None = None) -> None:
     """What becomes of files: a diff where nothing is written, else what was ``done``, and how it is taken back."""
     for each in plan.files:
@@ -468,74 +463,10 @@ def _changes(plan: ChangePlan, call: Call) -> None:
         show_plan(plan, call, "mended")
         if plan.changed and not plan.done:
             say("Nothing was written. Do it with --repair.")
-    elif call.operation.name == "migrate":
-        _migrated(plan, call)
     else:
         show_plan(plan, call, "formatted")
         verb, count = "changed" if plan.done else "would be changed", len(plan.files) + len(plan.refused)
         say(f"{len(plan.changed)} of {count} {plural(count, 'file')} {verb}")
-
-
-def _migrated(plan: ChangePlan, call: Call) -> None:
-    show_plan(plan, call, "migrated", lambda each: _migration_counts(each.about))
-    for each in plan.files:
-        if not plan.done:
-            emit(columns(_migration_rows(each.about)))
-        if each.about.title is not None:
-            verb = "is" if plan.done else "would be"
-            say(f"the heading '# {each.about.title}' {verb} the title of the file")
-
-
-def _declared(declaration: Declaration, call: Call) -> None:
-    if call.dry_run:
-        emit(text_diff(declaration.old, declaration.new, "a/catmem.yaml", "b/catmem.yaml"))
-    say(f"catmem.yaml {'would declare' if call.dry_run else 'declares'} these categories:")
-    _say_rows(declaration.proposed)
-
-
-def _migration_counts(migration: Migration) -> str:
-    counts, sections = migration.counts, len(migration.sections)
-    moved = f"{counts['moved']} moved" + (f" to {counted(sections, 'category')}" if sections else "")
-    entries = counted(len(migration.entries), "entry")
-    return f"of {entries} without a category {moved}, {counts['tagged']} tagged, {counts['stayed']} as before"
-
-
-def _migration_rows(migration: Migration) -> Iterator[tuple[str, ...]]:
-    if migration.entries:
-        yield "line", "category", "entry", "why"
-    for each in migration.entries:
-        category = "-" if each.category == UNCATEGORIZED else each.category
-        yield (
-            f"{each.line:>4}",
-            category,
-            first_line(each.entry.body, _ENTRY_WIDTH),
-            printable(each.why.replace("\n", " ")),
-        )
-
-
-def _left(proposed: tuple[Proposed, ...], _: Call) -> None:
-    clear = [each for each in proposed if not each.may_be]
-    if clear:
-        say("labels that name no category; --declare would declare these in catmem.yaml:")
-        _say_rows(clear)
-        say("  Or give the labels there as aliases of another category, and run this again.")
-    for each in proposed:
-        if each.may_be:
-            may_be = " or ".join(each.may_be)
-            say(f"[{'], ['.join(each.labels)}] may be {may_be}: give it to one as an alias, and run this again")
-
-
-def _say_rows(proposed: Sequence[Proposed]) -> None:
-    rows = [
-        (
-            "",
-            f"{each.slug}: {{title: {each.title}}}" if each.title else each.slug,
-            counted(each.entries, "entry"),
-            f"[{'], ['.join(each.labels)}]" + (f" (did you mean {each.near}?)" if each.near else ""),
-        )
-        for each in proposed
-    ]
-    say_all(columns(rows).splitlines())
 
 
 def _exports(value: Exports, call: Call) -> None:
@@ -1323,8 +1254,6 @@ TEXTS = {
     "Decisions": _decisions,
     "Init": _init,
     "ChangePlan": _changes,
-    "Declaration": _declared,
-    "migrate": _left,
     "export": _exported,
     "Exports": _exports,
     "str": lambda text, _: emit_text(text),

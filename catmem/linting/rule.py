@@ -19,6 +19,7 @@ from catmem.config.json_schema import faults_by, nearest, shown
 from catmem.config.yamlfile import KeyPath, key_text
 from catmem.errors import CatmemError, ConfigError, ErrorPlace
 from catmem.model.edit import TextEdit
+from catmem.registry import at, registry
 from catmem.resources import rules_text
 from catmem.text import LineIndex
 
@@ -234,6 +235,8 @@ def all_rules() -> Mapping[str, Rule]:
 
     for module in pkgutil.iter_modules(rules.__path__):
         importlib.import_module(f"{rules.__name__}.{module.name}")
+    for place in registry().rules:
+        at(place)
     return dict(sorted(_REGISTERED.items()))
 
 

@@ -1,4 +1,4 @@
-"""Operations on the files of a root: make one, put them into a layout, migrate labels, export."""
+"""Operations on the files of a root: make one, put them into a layout, export."""
 
 import os
 import shlex
@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from catmem.config.labels import Proposed, propose
 from catmem.errors import CatmemError, ConfigError
 from catmem.files import shown_path
 from catmem.jsonable import jsonable
@@ -26,15 +25,7 @@ from catmem.threats import SECRETS
 from catmem.workspace import exporting
 from catmem.workspace.change_plan import apply, write_file
 from catmem.workspace.exporting import Exported, Form
-from catmem.workspace.formatting import (
-    declare,
-    named_categories,
-    plan_declaration,
-    plan_files,
-    plan_format,
-    plan_migrated,
-    write_migrated,
-)
+from catmem.workspace.formatting import plan_files, plan_format
 from catmem.workspace.history import adopt
 from catmem.workspace.init import GitSetup, NewRoot, find_repository, make_root, set_up_git
 from catmem.workspace.root import entities_of_each
@@ -261,68 +252,6 @@ def fmt(
         with closing(workspace.store):
             plan = apply(plan, partial(write_file, workspace, change=Change(op="fmt")))
     return Outcome(plan, problems=plan.errors, status=plan.exit_status or int(bool(plan.changed) and not writes))
-
-
-@operation(
-    "migrate",
-    examples=(
-        "catmem migrate --dry-run homes/neo/USER.md",
-        "catmem migrate --declare homes/neo/USER.md",
-    ),
-    opens="read",
-    writes=TRIED,
-)
-def migrate(
-    call: Call,
-    *,
-    files: Annotated[Sequence[str], P(argument=True, metavar="FILE...")],
-    declares: Annotated[
-        bool,
-        P(
-            "First declare in catmem.yaml a category for each label that names none; without it they are only "
-            "proposed. A label that begins the name of one category, declared or named by a profile, goes to that one.",
-            "--declare",
-        ),
-    ] = False,
-) -> Outcome:
-    """Turn labels in the text of entries, such as [COMM] or [project:x], into sections and tags.
-
-    A label that names a category of catmem.yaml by its slug, title or an alias ([COMM] ..., Finance: ...) moves its
-    entry there and leaves the text. [project:x] becomes a tag. Only entries without a category are looked at; what
-    fits none stays as it is, in front of the first section.
-
-    catmem restore takes it back for the file of a profile; of any other file a copy is kept beside it.
-    """
-    workspace = call.root
-    declared: Sequence[Proposed] = ()
-    if declares:
-        workspace, declared = _declared(call, files)
-    plan = plan_files(workspace, files, plan_migrated)
-    if not call.dry_run:
-        with closing(workspace.store):
-            plan = apply(plan, partial(write_migrated, workspace))
-    found = [each.about for each in plan.files]
-    left = propose(found, workspace.config.taxonomy, named_categories(workspace))
-    call.show(plan)
-    call.show(left)
-    said = {**jsonable(plan), "dry_run": call.dry_run, "declared": declared, "proposed": left}
-    return Outcome(None, said, plan.errors)
-
-
-def _declared(call: Call, files: Sequence[str]) -> tuple[Workspace, Sequence[Proposed]]:
-    """Declare what labels name, and the workspace as it is then; what is wrong with files is said when they migrate."""
-    workspace = call.root
-    plans = [each.about for each in plan_files(workspace, files, plan_migrated).files]
-    found = propose(plans, workspace.config.taxonomy, named_categories(workspace))
-    proposed = tuple(each for each in found if not each.may_be)
-    if not proposed:
-        call.tell("no label is without a category: nothing to declare")
-        return workspace, ()
-    declaration = plan_declaration(workspace.config, proposed)
-    if not call.dry_run and declaration.new != declaration.old:
-        declare(declaration)
-    call.show(declaration)
-    return type(workspace)(declaration.config), proposed
 
 
 @dataclass(frozen=True, slots=True)

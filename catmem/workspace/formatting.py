@@ -1,4 +1,4 @@
-"""Format, migrate and mend memory files on disk: plan the new text of each, write it if no write came between.
+"""Format and mend memory files on disk: plan the new text of each, write it if no write came between.
 
 What is mended are bytes that are no UTF-8. Writing it keeps a copy of the file as it was beside it.
 """
@@ -7,28 +7,22 @@ from __future__ import annotations
 
 import codecs
 import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from catmem.config.access import targets_read, visible
-from catmem.config.config import CONFIG_NAME, Config, DeclaredEntity, config_of
-from catmem.config.json_schema import known_tags
-from catmem.config.labels import Migration, Proposed, plan_migration
-from catmem.config.profile import ORCHESTRATOR_TIER, found_once, is_root, limit_of, one_reading, refuse_no_root
-from catmem.config.yamlfile import YAML_LIMIT, with_categories
+from catmem.config.config import DeclaredEntity
+from catmem.config.profile import found_once, is_root, one_reading
 from catmem.entities.contents import content_of
 from catmem.errors import CatmemError, EditError, NotUtf8Error, StoreError, UnreadableError, errors_at
-from catmem.files import read_bounded, real_path, rewrite_file, shown_path
+from catmem.files import read_bounded, real_path, shown_path
 from catmem.model.document import Document
 from catmem.model.layout import Layout, formatted, is_shared, repeated_entries
-from catmem.names import HERMES_FOLDER, TARGETS, UNCATEGORIZED, parts_of, slugify
+from catmem.names import parts_of
 from catmem.store.contract import Change
-from catmem.text import MAX_FILE_BYTES, counted, first_line, size_of, unmerged_warnings
+from catmem.text import MAX_FILE_BYTES, first_line, unmerged_warnings
 from catmem.workspace.change_plan import ChangePlan, FileChange, RefusedChange, has_journal, write_file
 from catmem.workspace.history import entity_of
-from catmem.workspace.root import Entities, Root, broken_profiles, entities_of_each, load_each
+from catmem.workspace.root import Entities, Root, broken_profiles, entities_of_each
 from catmem.workspace.stores import backend_of, memory_files_below
 from catmem.workspace.upkeep import lasting_store
 
@@ -94,7 +88,8 @@ def plan_files(workspace: Root, paths: Iterable[str | Path], plan: Callable[...,
     return ChangePlan(tuple(changes), refused=tuple(refused))
 
 
-def _read(workspace: Root, path: Path, *, may_be_link: bool) -> Document:
+def read_memory_file(workspace: Root, path: Path, *, may_be_link: bool) -> Document:
+    """Read and parse a file, through a link if it ``may_be_link``. Raises ``UnreadableError``, with the path."""
     try:
         data = read_bounded(path, MAX_FILE_BYTES, follow_symlink=may_be_link)
     except UnreadableError as error:
@@ -109,7 +104,7 @@ def plan_format(workspace: Root, path: Path, layout: Layout | None = None, *, ma
 
     Raises ``UnreadableError`` and ``EditError``, with the path.
     """
-    document = _read(workspace, path, may_be_link=may_be_link)
+    document = read_memory_file(workspace, path, may_be_link=may_be_link)
     with errors_at(path):
         chosen: Layout = layout or ("shared" if is_shared(document) else "plain")
         new = formatted(document, chosen)
@@ -139,114 +134,6 @@ def entity_at(workspace: Root, path: Path) -> str | None:
     if found.unreadable and has_journal(path) and real.is_relative_to(real_path(config.root)):
         raise found.unreadable[0]
     return None
-
-
-# --- migrate memory files on disk ------------------------------------------------------------------------------------
-
-
-def plan_migrated(workspace: Root, path: Path, *, may_be_link: bool = True) -> FileChange:
-    """Read a file and plan its migration (``about``). Raises ``UnreadableError`` and ``EditError``, with the path."""
-    document = _read(workspace, path, may_be_link=may_be_link)
-    shared = real_path(path).parent.name == HERMES_FOLDER
-    with errors_at(path):
-        migration = plan_migration(document, workspace.config, shared=shared)
-    entity = entity_at(workspace, path)
-    warnings = [*unmerged_warnings(path.name, migration.new), *_undeclared(migration, workspace.config)]
-    warnings += warnings_of(workspace, entity, migration) if entity and migration.changes else []
-    if workspace.config.path is not None:
-        unread = unread_of(workspace, entity, migration.sections)
-        warnings += [f"no specialist reads {category} in {path.name}" for category in unread]
-    old, new = migration.old.encode(), migration.new.encode()
-    return FileChange(path, entity, old, new, tuple(warnings), migration)
-
-
-def write_migrated(workspace: Root, planned: FileChange) -> FileChange:
-    """Write a planned migration, if it makes another text."""
-    change = Change(op="migrate", note={"migrated": planned.about.counts})
-    return write_file(workspace, planned, change, keeps_copy=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Declaration:
-    """The text of ``catmem.yaml`` before and after some categories are declared in it, and what it then says."""
-
-    old: str
-    new: str
-    config: Config
-    proposed: Sequence[Proposed]
-
-
-def plan_declaration(config: Config, proposed: Sequence[Proposed]) -> Declaration:
-    """What declaring categories makes of ``catmem.yaml``; their labels are aliases in the configuration alone."""
-    refuse_no_root(config)
-    path = config.root / CONFIG_NAME
-    old = read_bounded(path, YAML_LIMIT).decode()
-    missing = {each.slug: each.title for each in proposed if each.slug not in config.taxonomy.categories}
-    new = with_categories(old, missing, path) if missing else old
-    config = config_of(config.root, new)
-    categories = dict(config.taxonomy.categories)
-    for each in proposed:
-        aliases = {*map(slugify, each.labels)} - {each.slug}
-        known = categories[each.slug]
-        categories[each.slug] = known._replace(aliases=(*known.aliases, *sorted(aliases)))
-    declared = replace(config, taxonomy=replace(config.taxonomy, categories=categories))
-    return Declaration(old, new, declared, proposed)
-
-
-def declare(declaration: Declaration) -> None:
-    """Write ``catmem.yaml``. Raises ``ChangedMeanwhileError`` and ``UnreadableError``; the file is then as it was."""
-    rewrite_file(declaration.config.root / CONFIG_NAME, declaration.old.encode(), declaration.new.encode())
-
-
-def named_categories(workspace: Root) -> set[str]:
-    """The categories that profiles name, declared or not."""
-    taxonomy = workspace.config.taxonomy
-    profiles = load_each(workspace)[0]
-    return {name for each in profiles for target in TARGETS for name in each.selectors(target, taxonomy).names}
-
-
-def _undeclared(migration: Migration, config: Config) -> Iterator[str]:
-    """Tags that labels became and that the root does not declare."""
-    made = {tag for each in migration.entries if each.label for tag in each.tags}
-    unknown = sorted(made.difference(known_tags(config.tag_schemas)))
-    if unknown:
-        yield f"without effect, since 'tags' in catmem.yaml does not declare it: {', '.join(unknown)}"
-
-
-def warnings_of(workspace: Root, entity: str, migration: Migration) -> Iterator[str]:
-    """What the owner's prompt no longer has, and a limit that the headers go over."""
-    name, target = parts_of(entity)
-    owner, config = workspace.profile(name), workspace.config
-    old, new = (workspace.parse(text) for text in (migration.old, migration.new))
-    read_before = {*visible(old, target, owner, config.taxonomy).categories}
-    read_after = {*visible(new, target, owner, config.taxonomy).categories}
-    if UNCATEGORIZED in read_before:
-        now = Counter(each.category for each in migration.entries if each.category not in read_after)
-        for category, number in now.items():
-            yield f"the prompt of {name} loses {counted(number, 'entry')} that will be in {category}"
-    size, limit = size_of(migration.new), limit_of(owner, target, config)
-    if limit is not None and size > limit:
-        yield f"{entity} has {size:,} characters with its headers, over its limit of {limit:,}"
-
-
-def unread_of(workspace: Root, entity: str | None, categories: Iterable[str]) -> Iterator[str]:
-    """Those categories of a file of tier 1, or of no profile, that no specialist reads in it, if there are any."""
-    return (category for category, readers in readers_of(workspace, entity, categories).items() if not readers)
-
-
-def readers_of(workspace: Root, entity: str | None, categories: Iterable[str]) -> dict[str, list[str]]:
-    """The specialists that read each category of a file of tier 1, or of no profile; empty if there are none."""
-    taxonomy = workspace.config.taxonomy
-    name, target = parts_of(entity or "")
-    profiles = load_each(workspace)[0]
-    specialists = [each for each in profiles if each.tier != ORCHESTRATOR_TIER and not each.is_base(profiles)]
-    if not specialists or (name and workspace.profile(name).tier != ORCHESTRATOR_TIER):
-        return {}
-    targets = {target} if target else {*TARGETS}
-    return {
-        category: [each.name for each in specialists if targets.intersection(targets_read(category, each, taxonomy))]
-        for category in categories
-    }
 
 
 # --- mend memory files ------------------------------------------------------------------------------------------------

@@ -21,10 +21,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from catmem.config.access import Rights, targets_read
-from catmem.config.config import CONFIG_NAME, Selectors, Taxonomy, load_config, refuse_bad_name
+from catmem.config.config import CONFIG_NAME, Config, Selectors, Taxonomy, config_of, load_config, refuse_bad_name
 from catmem.config.json_schema import nearest, shown
-from catmem.config.labels import Proposed
-from catmem.config.profile import HERMES_LIMITS, ORCHESTRATOR_TIER, SELECTOR_KEYS, Profile, find_profile, profile_names
+from catmem.config.profile import (
+    HERMES_LIMITS,
+    ORCHESTRATOR_TIER,
+    SELECTOR_KEYS,
+    Profile,
+    find_profile,
+    profile_names,
+    refuse_no_root,
+)
 from catmem.config.yamlfile import YAML_LIMIT, parse_yaml, scalar, with_categories
 from catmem.errors import ConfigError, UnknownNameError, UnreadableError, WouldOverwriteError, errors_at
 from catmem.files import os_errors, read_bounded, rewrite_file
@@ -33,7 +40,6 @@ from catmem.names import FILE_NAMES
 from catmem.resources import example_files, package_text, profile_texts
 from catmem.seeding.seed_lock import LOCK_NAME
 from catmem.text import MAX_FILE_BYTES, size_of
-from catmem.workspace.formatting import plan_declaration
 from catmem.workspace.root import run_git
 
 _SHARING = 2
@@ -165,7 +171,7 @@ def _more_profiles(root: Path, names: Sequence[str]) -> _RootFiles:
     first = [name for name, profile in there.items() if profile.tier == ORCHESTRATOR_TIER]
     source = first[0] if len(first) == 1 else ORCHESTRATOR
     own, titles, notes = _specialists(names, config.taxonomy.categories, place, source)
-    declaration = plan_declaration(config, [Proposed(slug, title) for slug, title in titles.items()])
+    declaration = plan_declaration(config, titles)
     # The configuration is first: after a stop between the two a profile can still be changed.
     edits = [(CONFIG_NAME, declaration.old, declaration.new)] if declaration.new != declaration.old else []
     changed: dict[str, str] = {}
@@ -186,6 +192,25 @@ def _more_profiles(root: Path, names: Sequence[str]) -> _RootFiles:
     files = {f"{place}/{name}.yaml": each.encode() for name, each in texts.items()}
     said = NewRoot(root, notes=tuple(notes), categories=categories, source=source, folder=place)
     return _RootFiles(files, said, edits)
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """The text of ``catmem.yaml`` before and after some categories are declared in it, and what it then says."""
+
+    old: str
+    new: str
+    config: Config
+
+
+def plan_declaration(config: Config, titles: Mapping[str, str]) -> Declaration:
+    """What ``catmem.yaml`` becomes with the categories of these titles, those that it declares already left out."""
+    refuse_no_root(config)
+    path = config.root / CONFIG_NAME
+    old = read_bounded(path, YAML_LIMIT).decode()
+    missing = {slug: title for slug, title in titles.items() if slug not in config.taxonomy.categories}
+    new = with_categories(old, missing, path) if missing else old
+    return Declaration(old, new, config_of(config.root, new))
 
 
 def _with_lists_of(new: str, old: str) -> str:

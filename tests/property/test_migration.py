@@ -8,11 +8,11 @@ from hypothesis import event, example, given
 from hypothesis import strategies as st
 
 from catmem.config.config import Category, Config, Taxonomy
-from catmem.config.labels import plan_migration
 from catmem.model.document import parse
 from catmem.model.layout import formatted
 from catmem.model.splice import titled
 from catmem.names import DROP, SECRET, SPLIT, STAYS, UNCATEGORIZED
+from catmem.plugins.sorting.labels import plan_migration
 from catmem.plugins.sorting.operations import category_of, sort_document
 from catmem.plugins.sorting.sort_lines import Checker, Described, Proposer, as_text, read_list
 from tests.property.strategies import MARKS, texts

@@ -165,6 +165,31 @@ def test_a_step_of_another_package_is_taken_where_the_root_names_it(catmem, tmp_
     assert "no plugin adds the step 'no-drafts'" in catmem(GOOD, *add, "Another rule.", status=2).stderr
 
 
+RULE = """\
+from catmem.linting.rule import Finding, rule
+
+
+@rule("CM190", "no-drafts")
+def no_drafts(file, context):
+    yield Finding(0, 1, "a draft is no fact")
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "said"),
+    [
+        (RULE, 1, "USER.md:1:1: warning CM190 a draft is no fact"),
+        (RULE.replace("CM190", "CM108"), 2, "adds as others.rules is not there: ValueError: CM108 no-drafts is taken"),
+    ],
+)
+def test_a_rule_of_another_package_is_one_of_lint_unless_it_has_the_code_of_another(
+    catmem, tmp_path, text, status, said
+):
+    put(tmp_path / "others" / "rules.py", text)
+    done = catmem(f'{GOOD}    registry.add_rules("others.rules")\n', "lint", status=status)
+    assert said in done.stdout + done.stderr
+
+
 def test_plugins_that_fail_add_nothing_and_are_named(python, tmp_path):
     bad = {f"bad{place}": reason for place, (_, reason) in enumerate(BAD.values())}
     install(

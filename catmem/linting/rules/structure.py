@@ -1,4 +1,4 @@
-"""Rules on the lines of a memory file: encoding, line ends, fences, delimiters, labels and section headers.
+"""Rules on the lines of a memory file: encoding, line ends, fences, delimiters and section headers.
 
 A file that cannot be read is here too.
 """
@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from catmem.config.access import meant_category, undeclared_sections, visible_categories
 from catmem.config.config import Taxonomy
-from catmem.config.labels import read_labels
 from catmem.errors import NotUtf8Error
-from catmem.linting.linted import Context, LintedEntry, LintedFile, closed_places, entry_at, first_line, lines_with
+from catmem.linting.linted import Context, LintedEntry, LintedFile, closed_places, entry_at, lines_with
 from catmem.linting.rule import Finding, Fix, Related, rule
 from catmem.model.document import Document, Section, unclosed
 from catmem.model.edit import TextEdit, apply_edits
@@ -90,26 +89,6 @@ def unreadable(file: LintedFile, _: Context) -> Iterator[Finding]:
         yield Finding(start, start + 1, error.message, error.hint or "")
     elif error is not None:
         yield Finding(0, 0, f"cannot be read: {error.message}", error.hint or "")
-
-
-@rule("CM108", "in-band-label")
-def in_band_label(file: LintedFile, context: Context) -> Iterator[Finding]:
-    """Find labels in the text of an entry that belong into a section header or a tag."""
-    for entry in file.entries:
-        labels = read_labels(entry.body, entry.tags, context.config)
-        if labels.category == entry.category and not labels.gone.startswith("["):
-            continue  # the name of its section and a colon read well
-        if labels.why:
-            label, message = labels.gone, f"a label: {labels.why[0]}"
-        elif labels.unknown is not None and entry.category == UNCATEGORIZED:
-            label = f"[{labels.unknown}]"
-            message = f"the label {label} does what a section or a tag is for"
-        else:
-            continue
-        start = entry.raw.find(label) if label else -1
-        span = (entry.start + start, entry.start + start + len(label)) if start >= 0 else first_line(entry)
-        hint = "Put the entry into a section (catmem move); catmem migrate does that for a whole file."
-        yield Finding(*span, message, hint)
 
 
 # --- rules on section headers: repeated, unknown, empty ones, and what looks like one --------------------------------

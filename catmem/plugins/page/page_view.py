@@ -50,6 +50,7 @@ from catmem.plugins.page.rendering import (
     theme_of,
     with_query,
 )
+from catmem.plugins.sorting.migrating import unread_of
 from catmem.plugins.sorting.sort_lines import ACTIONS
 from catmem.server.guard import in_thread
 from catmem.server.requests import (
@@ -64,7 +65,6 @@ from catmem.server.requests import (
 from catmem.staleness.lineage import entry_in
 from catmem.store.contract import DECISION, Revision
 from catmem.text import counted, unmerged_warnings
-from catmem.workspace.formatting import unread_of
 from catmem.workspace.history import closed, did, entity_of, parent_of, undo_fault, words_of
 from catmem.workspace.overview import Overviews
 from catmem.workspace.seen_entry import rules_in

@@ -14,6 +14,12 @@ from catmem.registry import Registry
 def register(registry: Registry) -> None:
     registry.needs(1)
     registry.add_operation(
+        "migrate",
+        "catmem.plugins.sorting.migrating",
+        heading="Keep facts true",
+        said="Turn labels in the text of entries into sections and tags.",
+    )
+    registry.add_operation(
         "sort",
         "catmem.plugins.sorting.operations",
         heading="Keep facts true",
@@ -26,3 +32,4 @@ def register(registry: Registry) -> None:
         heading="Keep facts true",
         said="List what memory says twice, and what you should look at together.",
     )
+    registry.add_rules("catmem.plugins.sorting.labels")

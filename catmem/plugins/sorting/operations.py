@@ -15,17 +15,15 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Annotated, Any, NamedTuple
 
-from catmem.config.labels import Migration, PlannedEntry, Proposed, regrouped, tidied, with_one_title
 from catmem.config.profile import refuse_no_root
 from catmem.errors import CatmemError, ChangedMeanwhileError, ConfigError, UnreadableError, errors_at
-from catmem.files import read_bounded, real_path, shown_path
+from catmem.files import read_bounded, shown_path
 from catmem.jsonable import jsonable
-from catmem.model.document import Document, Entry, Version
+from catmem.model.document import Document, Entry
 from catmem.model.splice import titled
 from catmem.names import (
     DROP,
     FILE_NAMES,
-    HERMES_FOLDER,
     SECRET,
     SPLIT,
     STAYS,
@@ -36,6 +34,8 @@ from catmem.names import (
 )
 from catmem.ops.shared import DryRun, OneFile
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
+from catmem.plugins.sorting.labels import Migration, PlannedEntry, migrated
+from catmem.plugins.sorting.migrating import declare, is_shared_file, planned_change, readers_of, unread_of
 from catmem.plugins.sorting.sort_lines import (
     ACTIONS,
     LABELLED,
@@ -55,16 +55,8 @@ from catmem.syntax import tags as tag_blocks
 from catmem.text import MAX_FILE_BYTES, counted, decode, few, plural, printable
 from catmem.threats import scan
 from catmem.workspace.change_plan import ChangePlan, FileChange, write_file
-from catmem.workspace.formatting import (
-    declare,
-    entity_at,
-    memory_files,
-    plan_declaration,
-    readers_of,
-    unread_of,
-    warnings_of,
-)
-from catmem.workspace.init import kits, starting_categories
+from catmem.workspace.formatting import entity_at, memory_files
+from catmem.workspace.init import kits, plan_declaration, starting_categories
 from catmem.workspace.profile_memory import read_document
 from catmem.workspace.root import Root, configured_now, load_each
 from catmem.workspace.workspace import Workspace
@@ -80,26 +72,16 @@ def sort_document(
     document: Document, lines: Sequence[SortLine], titles: Mapping[str, str], *, shared: bool = False
 ) -> Migration:
     """What the lines of a list make of a document; ``titles`` give new sections their names and their order."""
-    kept = [line for line in lines if line.choice not in {DROP, SECRET}]
-    planned = tuple(_planned(line) for line in kept)
+    planned = tuple(_planned(line) for line in lines if line.choice not in {DROP, SECRET})
     if all(line.choice == STAYS and not line.part for line in lines):
         return Migration(document.text, document.text, planned, None)
-    read = titled(document)
-    made: list[list[Version]] = [[] for entry in read.entries if entry.category == UNCATEGORIZED]
-    for line in kept:
-        made[line.number - 1].append(_version(line))
-    new = tidied(document, regrouped(with_one_title(read, planned), made, titles), shared=shared)
-    return Migration(document.text, new, planned, read.title if document.title is None else None)
+    return migrated(document, titled(document), planned, titles, shared=shared)
 
 
 def _planned(line: SortLine) -> PlannedEntry:
-    return PlannedEntry(line.entry, line.line, category_of(line), line.text, line.entry.tags, "", "")
-
-
-def _version(line: SortLine) -> Version:
-    tags = line.entry.tags
-    text = tag_blocks.write(tags, line.text) if line.part else line.entry.text
-    return Version(category_of(line), line.text, tags, text)
+    entry = line.entry
+    text = tag_blocks.write(entry.tags, line.text) if line.part else entry.text
+    return PlannedEntry(entry, line.line, category_of(line), line.text, text, entry.tags)
 
 
 # --- sort memory files on disk: read one with what is proposed for it, and write what was chosen as one revision -----
@@ -241,20 +223,11 @@ def apply_sort(
     for line in lines:
         if line.choice.startswith("+"):
             titles.setdefault(category_of(line), line.choice[1:].strip())
-    shared = real_path(plan.path).parent.name == HERMES_FOLDER
-    migration = sort_document(plan.document, lines, titles, shared=shared)
+    migration = sort_document(plan.document, lines, titles, shared=is_shared_file(plan.path))
     declared = _new_titles(workspace, plan, lines, titles)
-    missing = [Proposed(slug, title) for slug, title in declared.items()]
-    declaration = plan_declaration(workspace.config, missing) if missing else None
+    declaration = plan_declaration(workspace.config, declared) if declared else None
     then = workspace if declaration is None else type(workspace)(declaration.config)
-    file = FileChange(
-        plan.path,
-        plan.entity,
-        migration.old.encode(),
-        migration.new.encode(),
-        tuple(warnings_of(then, plan.entity, migration)) if plan.entity and migration.changes else (),
-        _sorted(then, plan, lines, declared),
-    )
+    file = planned_change(then, plan.path, plan.entity, migration, _sorted(then, plan, lines, declared))
     if dry_run or not file.changes:
         return file
     done: SortedEntries = file.about

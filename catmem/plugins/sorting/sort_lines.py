@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 from catmem.config.config import Config
 from catmem.config.json_schema import nearest
-from catmem.config.labels import read_labels
 from catmem.errors import ConfigError
 from catmem.model.document import Document, Entry
 from catmem.names import DROP, SECRET, SPLIT, STAYS, UNCATEGORIZED, slugify
+from catmem.plugins.sorting.labels import read_labels
 from catmem.search.query import DEFAULT, FUNCTION_WORDS, fold, language_of, stem
 from catmem.text import counted, few, first_line, printable
 from catmem.threats import SECRETS, Threat, scan, scan_each
@@ -292,9 +292,9 @@ class Proposer:
         made = []
         for number, (entry, found) in enumerate(zip(self._entries, threats, strict=True), 1):
             body, place = entry.body, self._document.line(entry.start)
-            choice, likely, guess = self._categories(body, entry)
-            marks = [SEVERAL] if len(self._subjects(body)) > 1 else []
             labels = read_labels(body, entry.tags, self._config)
+            choice, likely, guess = self._categories(body, labels.category)
+            marks = [SEVERAL] if len(self._subjects(body)) > 1 else []
             if labels.category or labels.unknown:
                 marks.append(LABELLED)
             rules = sorted({threat.rule for threat in found})
@@ -314,7 +314,8 @@ class Proposer:
         """A line for each part of a line that says ``split``; what is private, or has no sure guess, stays."""
         made = []
         for number, part in enumerate(parts_of(line.text), 1):
-            choice, likely, guess = self._categories(part, line.entry)
+            label = read_labels(part, line.entry.tags, self._config).category
+            choice, likely, guess = self._categories(part, label)
             choice = choice if guess.sure and not line.private else STAYS
             marks = line.marks if line.private else ()
             made.append(
@@ -322,9 +323,8 @@ class Proposer:
             )
         return tuple(made)
 
-    def _categories(self, body: str, entry: Entry) -> tuple[str, tuple[str, ...], Guess]:
+    def _categories(self, body: str, label: str | None) -> tuple[str, tuple[str, ...], Guess]:
         """The best guess, or that it stays; the nearest categories; and how sure the guess is."""
-        label = read_labels(body, entry.tags, self._config).category
         guess = self._guesser.guess(body)
         names = tuple(dict.fromkeys((*([label] if label else ()), *guess.categories)))[:_OTHERS]
         return next(iter(names), STAYS), names, guess._replace(sure=label is not None or guess.sure)

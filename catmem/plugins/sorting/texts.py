@@ -1,4 +1,4 @@
-"""What was sorted, and what could be tidier, as people read it; and the list in an editor."""
+"""What was migrated and sorted, and what could be tidier, as people read it; and the list in an editor."""
 
 from __future__ import annotations
 
@@ -8,20 +8,24 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from catmem.cli.output import emit, root_words, say, say_all
+from catmem.cli.output import columns, emit, root_words, say, say_all
 from catmem.cli.texts import show_plan
 from catmem.errors import CatmemError, ConfigError, RefusedError
 from catmem.files import shown_path
-from catmem.names import STAYS, category_name, parts_of
+from catmem.names import STAYS, UNCATEGORIZED, category_name, parts_of
 from catmem.ops.table import Call
-from catmem.plugins.sorting.operations import SortedEntries, SortedFile, SortPlan, chosen, finish
-from catmem.plugins.sorting.sort_lines import BEGINNING, read_list
-from catmem.plugins.sorting.sort_lines import shown as shown_text
-from catmem.plugins.sorting.tidying import ProposedTidying, Suggestion, TidyList
-from catmem.text import counted, first_line, printable
+from catmem.text import counted, first_line, printable, text_diff
+
+if TYPE_CHECKING:
+    from catmem.plugins.sorting.labels import Migration, Proposed
+    from catmem.plugins.sorting.migrating import DeclaredLabels
+    from catmem.plugins.sorting.operations import SortedEntries, SortedFile, SortPlan
+    from catmem.plugins.sorting.tidying import ProposedTidying, Suggestion, TidyList
+    from catmem.workspace.change_plan import ChangePlan
 
 _FAULT = "#! "
 """How a comment begins that says what is wrong in a list."""
@@ -53,6 +57,8 @@ def _kept(plan: SortPlan, path: Path) -> Iterator[None]:
 
 def _edit(call: Call, plan: SortPlan) -> bool:
     """Sort by a list in an editor, which opens again until the list is right, emptied, or left as it was."""
+    from catmem.plugins.sorting.operations import chosen, finish
+
     text: str | None = plan.to_text()
     path = _temporary(str(text))
     made = path.stat().st_mtime_ns
@@ -84,6 +90,8 @@ def _edit(call: Call, plan: SortPlan) -> bool:
 
 def _with_faults(plan: SortPlan, text: str) -> str | None:
     """A list with what is wrong in it as comments at its top; ``None`` if nothing is."""
+    from catmem.plugins.sorting.sort_lines import read_list
+
     own, faults = "".join(line for line in text.splitlines(keepends=True) if not line.startswith(_FAULT)), ""
     for _ in range(2):  # the comments move the lines that they name
         try:
@@ -110,6 +118,9 @@ def _list(plan: SortPlan, _: Call) -> None:
 
 
 def _sorted(file: SortedFile, call: Call) -> None:
+    from catmem.plugins.sorting.sort_lines import BEGINNING
+    from catmem.plugins.sorting.sort_lines import shown as shown_text
+
     plan, dry_run, (change,) = file.plan, not file.done.done, file.done.files
     done: SortedEntries = change.about
     kept = [line for line in file.lines if line.secret and line.choice == STAYS]
@@ -164,4 +175,78 @@ def _lines(suggestion: Suggestion) -> Iterator[str]:
         yield f"  {fate:<6} {place}  {day}{category_name(entry.category)} | {first_line(entry.body, _WIDTH)}"
 
 
-TEXTS = {"SortPlan": _list, "SortedFile": _sorted, "TidyList": _tidy, "list": _proposed}
+def _migrated(plan: ChangePlan, call: Call) -> None:
+    show_plan(plan, call, "migrated", lambda each: _migration_counts(each.about))
+    for each in plan.files:
+        if not plan.done:
+            emit(columns(_migration_rows(each.about)))
+        if each.about.title is not None:
+            verb = "is" if plan.done else "would be"
+            say(f"the heading '# {each.about.title}' {verb} the title of the file")
+
+
+def _declared(declared: DeclaredLabels, call: Call) -> None:
+    if call.dry_run:
+        declaration = declared.declaration
+        emit(text_diff(declaration.old, declaration.new, "a/catmem.yaml", "b/catmem.yaml"))
+    say(f"catmem.yaml {'would declare' if call.dry_run else 'declares'} these categories:")
+    _say_rows(declared.proposed)
+
+
+_ENTRY_WIDTH = 48
+
+
+def _migration_counts(migration: Migration) -> str:
+    counts, sections = migration.counts, len(migration.sections)
+    moved = f"{counts['moved']} moved" + (f" to {counted(sections, 'category')}" if sections else "")
+    entries = counted(len(migration.entries), "entry")
+    return f"of {entries} without a category {moved}, {counts['tagged']} tagged, {counts['stayed']} as before"
+
+
+def _migration_rows(migration: Migration) -> Iterator[tuple[str, ...]]:
+    if migration.entries:
+        yield "line", "category", "entry", "why"
+    for each in migration.entries:
+        category = "-" if each.category == UNCATEGORIZED else each.category
+        yield (
+            f"{each.line:>4}",
+            category,
+            first_line(each.entry.body, _ENTRY_WIDTH),
+            printable(each.why.replace("\n", " ")),
+        )
+
+
+def _left(proposed: tuple[Proposed, ...], _: Call) -> None:
+    clear = [each for each in proposed if not each.may_be]
+    if clear:
+        say("labels that name no category; --declare would declare these in catmem.yaml:")
+        _say_rows(clear)
+        say("  Or give the labels there as aliases of another category, and run this again.")
+    for each in proposed:
+        if each.may_be:
+            may_be = " or ".join(each.may_be)
+            say(f"[{'], ['.join(each.labels)}] may be {may_be}: give it to one as an alias, and run this again")
+
+
+def _say_rows(proposed: Sequence[Proposed]) -> None:
+    rows = [
+        (
+            "",
+            f"{each.slug}: {{title: {each.title}}}" if each.title else each.slug,
+            counted(each.entries, "entry"),
+            f"[{'], ['.join(each.labels)}]" + (f" (did you mean {each.near}?)" if each.near else ""),
+        )
+        for each in proposed
+    ]
+    say_all(columns(rows).splitlines())
+
+
+TEXTS = {
+    "ChangePlan": _migrated,
+    "DeclaredLabels": _declared,
+    "migrate": _left,
+    "SortPlan": _list,
+    "SortedFile": _sorted,
+    "TidyList": _tidy,
+    "list": _proposed,
+}

@@ -6,9 +6,9 @@ import pytest
 
 from catmem.model.document import parse
 from catmem.model.layout import is_shared
+from catmem.plugins.sorting.migrating import plan_migrated, write_migrated
 from catmem.plugins.sorting.operations import apply_sort, plan_sort
 from catmem.plugins.sorting.sort_lines import read_list
-from catmem.workspace.formatting import plan_migrated, write_migrated
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
 from tests.unit.hermes.homes import make_homes

@@ -6,12 +6,12 @@ from datetime import date
 import pytest
 
 from catmem.clock import today
+from catmem.plugins.sorting.migrating import plan_migrated, write_migrated
 from catmem.staleness import lineage
 from catmem.staleness.lineage import freshness_of, notes_of
 from catmem.store.contract import Change
 from catmem.store.files.file_store import FileStore
 from catmem.store.files.journal import Journal
-from catmem.workspace.formatting import plan_migrated, write_migrated
 from catmem.workspace.history import restore
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put

@@ -10,10 +10,11 @@ import pytest
 from catmem.errors import CatmemError, RefusedError
 from catmem.linting.root_lint import Linter
 from catmem.ops.memory_tool import memory_tool
+from catmem.plugins.sorting.migrating import plan_migrated, write_migrated
 from catmem.plugins.sorting.operations import apply_sort, plan_sort
 from catmem.store.contract import Change
 from catmem.workspace.change_plan import write_file
-from catmem.workspace.formatting import plan_format, plan_migrated, plan_repair, write_migrated, write_repaired
+from catmem.workspace.formatting import plan_format, plan_repair, write_repaired
 from catmem.workspace.history import restore
 from catmem.workspace.purging import purge
 from catmem.workspace.workspace import Workspace

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from catmem.config.config import Category, Config, Taxonomy
-from catmem.config.labels import plan_migration, read_labels
 from catmem.jsonable import jsonable
 from catmem.model.document import parse
+from catmem.plugins.sorting.labels import plan_migration, read_labels
 from tests.together import together
 
 CONFIG = Config(

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from catmem.config.config import Config, Taxonomy
 from catmem.config.json_schema import known_tags, nearest, tag_faults
 from catmem.errors import EditError
+from catmem.linting.linted import Context, LintedFile, first_line
+from catmem.linting.rule import Finding, rule
 from catmem.model.document import Document, Entry, TagValue, Version
 from catmem.model.edit import TextEdit, apply_edits
 from catmem.model.layout import formatted, is_shared
@@ -229,15 +231,16 @@ _LEAST = 3
 
 @dataclass(frozen=True, slots=True)
 class PlannedEntry:
-    """One entry without a category, and what is done with it."""
+    """One entry without a category, or a part of one, and what is done with it; ``text`` has its tags and body."""
 
     entry: Entry
     line: int
     category: str
     body: str
+    text: str
     tags: Mapping[str, TagValue]
-    label: str
-    why: str
+    label: str = ""
+    why: str = ""
     unknown: str | None = None
     __json__ = "line action category label tags body why"
 
@@ -320,7 +323,7 @@ def propose(migrations: Iterable[Migration], taxonomy: Taxonomy, named: Iterable
 
 
 def plan_migration(document: Document, config: Config, *, shared: bool = False) -> Migration:
-    """What the labels of a document make of it by the root's taxonomy; ``shared`` as in ``tidied``."""
+    """What the labels of a document make of it by the root's taxonomy; ``shared`` as in ``_tidied``."""
     # With the first section a leading level-1 heading becomes the title: what stands below it is the first entry.
     read = titled(document)
     planned = _planned(read, config)
@@ -329,8 +332,17 @@ def plan_migration(document: Document, config: Config, *, shared: bool = False) 
     if all(each.action == "stayed" for each in planned):
         return Migration(document.text, document.text, planned, None)
     titles = {slug: category.title for slug, category in config.taxonomy.categories.items()}
-    made = regrouped(with_one_title(read, planned), ([_made(each)] for each in planned), titles)
-    text = tidied(document, made, shared=shared)
+    return migrated(document, read, planned, titles, shared=shared)
+
+
+def migrated(
+    document: Document, read: Document, planned: tuple[PlannedEntry, ...], titles: Mapping[str, str], *, shared: bool
+) -> Migration:
+    """What becomes of a document: an entry without a category that ``read`` has becomes what is planned for it."""
+    made: dict[int, list[Version]] = {entry.start: [] for entry in read.entries if entry.category == UNCATEGORIZED}
+    for each in planned:
+        made[each.entry.start].append(Version(each.category, each.body, dict(each.tags), each.text))
+    text = _tidied(document, _regrouped(_with_one_title(read, planned), made.values(), titles), shared=shared)
     return Migration(document.text, text, planned, read.title if document.title is None else None)
 
 
@@ -341,13 +353,16 @@ def _planned(document: Document, config: Config) -> tuple[PlannedEntry, ...]:
 def _plan(document: Document, entry: Entry, config: Config) -> PlannedEntry:
     body, tags = entry.body, entry.tags
     labels = read_labels(body, tags, config)
-    if not _can_be_stored(entry, labels, tags):
+    text = _text(entry, labels)
+    if text is None:
+        text = entry.text
         labels = Labels(body, stays="its tags cannot be written with those of its labels")
     return PlannedEntry(
         entry,
         document.line(entry.start),
         labels.category or UNCATEGORIZED,
         labels.rest,
+        text,
         {**tags, **labels.tags},
         labels.gone,
         "; ".join(labels.why) or labels.stays,
@@ -355,27 +370,26 @@ def _plan(document: Document, entry: Entry, config: Config) -> PlannedEntry:
     )
 
 
-def _can_be_stored(entry: Entry, labels: Labels, tags: Mapping[str, TagValue]) -> bool:
-    """Whether tag block and body come back as they are meant; a tag that is given twice would lose its second value."""
+def _text(entry: Entry, labels: Labels) -> str | None:
+    """An entry's text without labels; a tag block that gets no more tags stays as it was written.
+
+    ``None`` if it would not be read as it is meant; of a tag that is given twice the second value would be lost.
+    """
     if labels.tags and entry.repeated_tags:
-        return False
+        return None
+    tags = {**entry.tags, **labels.tags}
     try:
-        text = _text(entry, labels.rest, labels.tags)
+        text = tag_blocks.write(tags, labels.rest) if labels.tags else tag_blocks.write_body(entry.text, labels.rest)
     except EditError:
-        return False
-    pairs = tag_blocks.read(text)[0]
+        return None
+    pairs, body = tag_blocks.read(text)
     found = {key: value if isinstance(value, str) else list(value) for key, value in reversed(pairs)}
-    return tag_blocks.read(text)[1] == labels.rest and found == {**tags, **labels.tags}
+    if body != labels.rest or found != tags:
+        return None
+    return text if labels.gone else entry.text
 
 
-def _text(entry: Entry, body: str, added: Mapping[str, TagValue]) -> str:
-    """An entry's whole text with another body; a tag block that gets no more tags stays as it was written."""
-    if added:
-        return tag_blocks.write({**entry.tags, **added}, body)
-    return tag_blocks.write_body(entry.text, body)
-
-
-def with_one_title(document: Document, planned: Sequence[PlannedEntry]) -> Document:
+def _with_one_title(document: Document, planned: Sequence[PlannedEntry]) -> Document:
     """The document with an escape for an entry that would become its title once those before it have moved away."""
     stays = next((each.entry for each in planned if each.action != "moved"), None)
     if document.title is not None or stays is None or not stays.raw.startswith(("# ", "#\t")):
@@ -384,15 +398,7 @@ def with_one_title(document: Document, planned: Sequence[PlannedEntry]) -> Docum
     return document.reread(text)
 
 
-def _made(plan: PlannedEntry) -> Version:
-    """The entry as it is to be; what stays is as it was."""
-    if plan.action == "stayed":
-        return Version.from_entry(plan.entry)
-    added = {key: value for key, value in plan.tags.items() if key not in plan.entry.tags}
-    return Version(plan.category, plan.body, dict(plan.tags), _text(plan.entry, plan.body, added))
-
-
-def regrouped(document: Document, made: Iterable[Sequence[Version]], titles: Mapping[str, str]) -> str:
+def _regrouped(document: Document, made: Iterable[Sequence[Version]], titles: Mapping[str, str]) -> str:
     """The text with what is ``made`` of each entry without a category; new sections come in the order of ``titles``."""
     versions = iter(made)
     slots = [Slot(entry, [Version.from_entry(entry)]) for entry in document.entries]
@@ -411,7 +417,7 @@ def regrouped(document: Document, made: Iterable[Sequence[Version]], titles: Map
     return spliced(document, slots, headed, titles, document.title)
 
 
-def tidied(old: Document, text: str, *, shared: bool) -> str:
+def _tidied(old: Document, text: str, *, shared: bool) -> str:
     """A text in the layout that the file had; one that gets its first sections is put into the plain one."""
     document = old.reread(text, titled=False)
     if not document.scan.headers:
@@ -424,3 +430,23 @@ def tidied(old: Document, text: str, *, shared: bool) -> str:
         except EditError:
             return text  # it has no such layout, and keeps what it has
     return formatted(document, layout)
+
+
+@rule("CM108", "in-band-label")
+def in_band_label(file: LintedFile, context: Context) -> Iterator[Finding]:
+    """Find labels in the text of an entry that belong into a section header or a tag."""
+    for entry in file.entries:
+        labels = read_labels(entry.body, entry.tags, context.config)
+        if labels.category == entry.category and not labels.gone.startswith("["):
+            continue  # the name of its section and a colon read well
+        if labels.why:
+            label, message = labels.gone, f"a label: {labels.why[0]}"
+        elif labels.unknown is not None and entry.category == UNCATEGORIZED:
+            label = f"[{labels.unknown}]"
+            message = f"the label {label} does what a section or a tag is for"
+        else:
+            continue
+        start = entry.raw.find(label) if label else -1
+        span = (entry.start + start, entry.start + start + len(label)) if start >= 0 else first_line(entry)
+        hint = "Put the entry into a section (catmem move); catmem migrate does that for a whole file."
+        yield Finding(*span, message, hint)

@@ -385,6 +385,10 @@ def _layer(file: Path, raw: bytes) -> _Layer:
     """The layer of a file with these bytes. Kept, since the same profiles are asked for again and again."""
     found = parse_yaml(raw, file)
     data = check_file(found, "profile")
+    if found.data is None:
+        # With every default in its place it would see what it was kept from.
+        hint = "Bring back what it said. A profile without settings of its own says its name: 'name: {}'."
+        raise found.fault((), "the file of the profile is empty", hint.format(file.stem))
     if data.get("name", file.stem) != file.stem:
         message = f"the name is {data['name']!r}, but the file is {file.name}"
         raise found.fault(("name",), message, "Rename one of the two, or leave 'name' out.")

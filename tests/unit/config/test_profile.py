@@ -126,7 +126,7 @@ def test_places_name_the_file_that_says_it(write):
 
 
 def test_the_names_of_all_files(write):
-    root = write({"b.yaml": "", "a.yml": "extends: b\n", ".hidden.yaml": "nonsense: [", "notes.txt": "x"})
+    root = write({"b.yaml": "{}", "a.yml": "extends: b\n", ".hidden.yaml": "nonsense: [", "notes.txt": "x"})
     assert profile_names(root) == ["a", "b"]
 
 
@@ -137,7 +137,7 @@ def test_a_folder_that_is_a_file_is_an_error(write):
 
 
 def test_no_path_is_made_of_a_bad_name(write, monkeypatch):
-    config = Config(write({"profiles/neo.yaml": "", "secret.yaml": "tier: 1\n"}))
+    config = Config(write({"profiles/neo.yaml": "{}", "secret.yaml": "tier: 1\n"}))
     monkeypatch.setattr("catmem.config.profile._file_of", None)  # calling it would raise TypeError
     for name in ("../secret", "", ".", "Neo", "neo\n", "neo/../neo", "/etc/passwd", "neo.yaml"):
         with pytest.raises(UnknownNameError):
@@ -211,7 +211,8 @@ def test_leave_is_not_inherited(write):
 
 def chain(length):
     return {
-        f"p{number:03}.yaml": f"extends: p{number + 1:03}\n" if number < length - 1 else "" for number in range(length)
+        f"p{number:03}.yaml": f"extends: p{number + 1:03}\n" if number < length - 1 else "{}"
+        for number in range(length)
     }
 
 

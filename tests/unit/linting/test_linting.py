@@ -173,6 +173,7 @@ def test_a_path_that_lint_can_do_nothing_with_is_an_error(root, path, monkeypatc
         ("catmem.yaml", "lint: {options: {CM299: {x: 1}}}\n", "schema"),
         ("profiles/neo.yaml", "tier: [\n", "yaml_syntax"),
         ("profiles/neo.yaml", "teir: 1\n", "schema"),
+        ("profiles/neo.yaml", "# What it said is gone.\n", "schema"),
         ("profiles/neo.yaml", "extends: nobody\n", "unknown_name"),
         ("profiles/neo.yaml", "memory_dir: ../away\n", "outside_root"),
     ],

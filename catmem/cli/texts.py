@@ -196,10 +196,13 @@ def _listed(value: tuple[str | None, Sequence[Any]], call: Call) -> None:
 
 
 def _list_row(listed: SeenEntry | SearchHit) -> tuple[str, ...]:
-    blocked = f"blocked: {', '.join(listed.threats)}" if listed.threats else None
-    state = blocked or listed.freshness.note or listed.freshness.state
+    state = "".join(_blocked(listed)) or listed.freshness.note or listed.freshness.state
     body = first_line(listed.entry.body, WIDE)
     return f"{listed.target}:{listed.line}", listed.entry.category, state, body
+
+
+def _blocked(listed: SeenEntry | SearchHit) -> list[str]:
+    return [f"blocked: {', '.join(listed.threats)}"] if listed.threats else []
 
 
 def _folded_row(found: SharedEntry[SeenEntry]) -> tuple[str, ...]:
@@ -313,8 +316,8 @@ DONE = {
 
 def _due(review: Review, _: Call) -> None:
     due = review.due()
-    rows = ((f"{each.entity}:{each.line}", each.entry.category, each.why, each.entry.body) for each in due)
-    emit(columns((*place, first_line(body, WIDE)) for *place, body in rows))
+    for_each = ((each, "; ".join([each.why, *_blocked(each)]), first_line(each.entry.body, WIDE)) for each in due)
+    emit(columns((f"{each.entity}:{each.line}", each.entry.category, *said) for each, *said in for_each))
     if not due:
         say("Nothing is due.")
     say_copies(review)

@@ -153,14 +153,18 @@ def scan(text: str, limit: int | None = DEFAULT_LIMIT) -> list[Threat]:
 
 
 def scan_secrets(text: str) -> list[Threat]:
-    """The keys and tokens in a text of any length, and the links with a password; in no order."""
+    """The keys and tokens in a text of any length, the links with a password, and what is called one; in no order."""
     folded = Folded(text)
-    found = [*find_secrets(secret_signs(folded)), *find_logins(text)]
+    found = _secrets(folded, text)
     if written := written_otherwise(folded):
         shown, place = as_shown(text, written)
-        secrets = [*find_secrets(secret_signs(Folded(shown))), *find_logins(shown)]
-        found += [Threat(rule, place(start), place(end)) for rule, start, end in secrets]
+        found += [Threat(rule, place(start), place(end)) for rule, start, end in _secrets(Folded(shown), shown)]
     return found
+
+
+def _secrets(folded: Folded, text: str) -> list[Threat]:
+    chosen = chosen_secrets(text, _signs(folded.low))
+    return [*find_secrets(secret_signs(folded)), *find_logins(text), *chosen]
 
 
 def scan_each(texts: Sequence[str]) -> list[list[Threat]]:

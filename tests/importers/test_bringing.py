@@ -196,6 +196,18 @@ def test_entries_with_a_secret_are_refused_by_place_and_words_and_the_secret_is_
     assert len(carry_out(workspace, plan, allow_secret=True)[0].entries) == 3
 
 
+def test_a_password_that_a_person_chose_is_not_told_either(workspace):
+    """Asterisks stood for keys alone: a password, a PIN or a code was told in full."""
+    entries = [entry("Wifi password is Kaffee!Tasse2019"), entry("The PIN of my bank card is 4711.")]
+    with pytest.raises(EditError) as caught:
+        bring(workspace, *entries)
+    plan, _ = bring(workspace, *entries, skip_withheld=True)
+    told = json.dumps([jsonable(caught.value), jsonable(plan.entries), plan.notes])
+    assert "a.md:1 (assigned-secret): Wifi ****" in told
+    assert "Kaffee" not in told
+    assert "4711" not in told
+
+
 def test_what_would_be_withheld_is_left_out_and_named(workspace, tmp_path):
     entries = [entry("Good."), entry(f"CI uses {KEY} to push."), entry(HOSTILE)]
     fields = {"name": KEY}

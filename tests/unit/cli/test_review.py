@@ -40,6 +40,11 @@ def review(answers, *arguments, status=0):
     return run("review", *DAY, *arguments, status=status, input=answers)
 
 
+def test_a_list_says_what_a_prompt_withholds(place):
+    (place / "homes" / "neo" / "USER.md").write_text("## Talk\nWifi password is Kaffee!Tasse2019\n", encoding="utf-8")
+    assert "unverified; blocked: assigned-secret  Wifi" in review(None, "--list").stdout
+
+
 def test_the_end_says_whether_anything_was_answered(place):
     assert review("", status=1).stderr == "3 of 3 are left. Nothing was answered; run it again to go on.\n"
     said = review("k\n", status=1).stderr

@@ -111,13 +111,11 @@ class CatmemError(Exception):
 
 
 @contextmanager
-def errors_at(
-    path: str | PathLike[str] | None = None, *, hint: str | None = None, of: type[CatmemError] = CatmemError
-) -> Iterator[None]:
+def errors_at(path: str | PathLike[str] | None = None, *, hint: str | None = None) -> Iterator[None]:
     """Have errors of the block say which file they are about, and what to do."""
     try:
         yield
-    except of as error:
+    except CatmemError as error:
         error.path = error.path if path is None else str(path)
         error.hint = hint or error.hint
         raise

@@ -51,9 +51,11 @@ def export(workspace: Root, profiles: Sequence[str], form: Form, target: str | N
         missing = workspace.missing_files(profile)
         for each in TARGETS if target is None else (target,):
             if workspace.path(profile, each) not in missing:
-                mend = f"Nothing was written. 'catmem fsck {profile}/{each} --repair' mends the file."
-                with errors_at(hint=mend, of=NotUtf8Error):
+                try:
                     document = workspace.view(profile, each).document
+                except NotUtf8Error as error:
+                    error.hint = f"Nothing was written. {error.hint}"
+                    raise
                 made.append(_exported(workspace, profile, each, document, form))
     return made
 

@@ -22,6 +22,7 @@ from catmem.store.contract import Change
 from catmem.text import MAX_FILE_BYTES, first_line, unmerged_warnings
 from catmem.workspace.change_plan import ChangePlan, FileChange, RefusedChange, has_journal, write_file
 from catmem.workspace.history import entity_of
+from catmem.workspace.profile_memory import lost_entries
 from catmem.workspace.root import Entities, Root, broken_profiles, entities_of_each
 from catmem.workspace.stores import backend_of, memory_files_below
 from catmem.workspace.upkeep import lasting_store
@@ -145,13 +146,15 @@ def plan_repair(workspace: Root, entity: str) -> ChangePlan:
     data = workspace.store.peek(name)
     if (declared := workspace.config.entities.get(name)) is not None:
         _refuse_declared(workspace, declared, data)
-    new, note = data, "nothing to repair: the file is UTF-8"
+    new, notes = data, ["nothing to repair: the file is UTF-8"]
     try:
         workspace.parse(data)
     except NotUtf8Error as error:
         new = data.decode(errors=_AS_WINDOWS).encode()
-        note = f"{error.message}; its bytes that are no UTF-8 would be read as Windows-1252"
-    return ChangePlan((FileChange(None, name, data, new),), (note,))
+        notes = [f"{error.message}; its bytes that are no UTF-8 would be read as Windows-1252"]
+        lost = lost_entries(workspace, name, new)
+        notes += [str(lost)] if lost else []
+    return ChangePlan((FileChange(None, name, data, new),), tuple(notes))
 
 
 def _refuse_declared(workspace: Root, declared: DeclaredEntity, data: bytes) -> None:

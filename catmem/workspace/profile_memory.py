@@ -23,7 +23,7 @@ from catmem.config.config import Config, Selectors, is_pattern, selector_fault, 
 from catmem.config.json_schema import nearest, shown
 from catmem.config.profile import Profile, one_reading
 from catmem.digest import bytes_digest
-from catmem.errors import CatmemError, ConfigError, StoreError, UnreadableError, wrong_type
+from catmem.errors import CatmemError, ConfigError, NotUtf8Error, StoreError, UnreadableError, wrong_type
 from catmem.model.document import Document, Entry
 from catmem.names import TARGETS, parts_of, slugify
 from catmem.staleness.freshness import Freshness, freshness
@@ -239,26 +239,47 @@ def lost_entries(workspace: Root, entity: str, data: bytes, actor: Profile | Non
     lost: dict[str, tuple[int, str]] = {}
     """By its words how many an entry was, and in which revision."""
 
-    def look(before: str, text: bytes, *, by_another: bool) -> None:
-        with suppress(UnreadableError):  # of what was no text no entry is known
+    def look(before: str, text: bytes, *, by_another: bool) -> str | None:
+        """Count what is gone; of what is no text no entry is known, so then give ``before`` for the next look."""
+        try:
             now = entries(text)
-            for body in [each for each, (count, _) in lost.items() if _count(now, each) >= count]:
-                del lost[body]
+        except UnreadableError:
+            return before if by_another else None
+        for body in [each for each, (count, _) in lost.items() if _count(now, each) >= count]:
+            del lost[body]
+        with suppress(UnreadableError):
             gone = _gone(entries(store.read(entity, before).data), now) if by_another else {}
             for body, count in gone.items():
                 lost.setdefault(body, (count, before))
+        return None
 
+    unread: str | None = None
     log = [each for each in islice(store.log(entity), _LOOKED_AT) if not each.is_branch]
     for revision in reversed(log):
-        by_another = revision.agent == EXTERNAL and bool(revision.parents)
+        by_another = unread is not None or (revision.agent == EXTERNAL and bool(revision.parents))
         if revision.agent == PERSON and revision.op == "adopt":
             lost.clear()
+            unread = None
         elif lost or by_another:
             text = store.read(entity, revision.revision).data
-            look(revision.parents[0] if revision.parents else "0", text, by_another=by_another)
+            unread = look(unread or (revision.parents[0] if revision.parents else "0"), text, by_another=by_another)
     if log and log[0].digest != bytes_digest(data):
-        look(log[0].revision, data, by_another=True)
+        look(unread or log[0].revision, data, by_another=True)
     return LostEntries(entity, frozenset(lost), next(iter(lost.values()))[1]) if lost else None
+
+
+def mend_hint(workspace: Root, entity: str) -> str:
+    """How a file that is no text comes right: as the last revision with entries has it, or byte by byte."""
+    name = quote(entity)
+    mend = f"'catmem fsck {name} --repair' reads its wrong bytes as Windows-1252"
+    with suppress(CatmemError):  # a history that cannot be read has a finding of its own
+        log = islice(workspace.store.log(entity), _LOOKED_AT) if _may_have_history(workspace, entity) else ()
+        for at in (each.revision for each in log if not each.is_branch):
+            with suppress(UnreadableError):
+                if workspace.parse(workspace.store.read(entity, at).data).entries:
+                    last = f"'catmem restore {name} {at}' brings back the last text that can be read"
+                    return f"{last}; {mend}, for a file of which most is text."
+    return f"{mend}."
 
 
 def _count(entries: Sequence[Entry], body: str) -> int:
@@ -314,7 +335,16 @@ def seen_file(workspace: Root, name: str, target: str, *, recorded: bool = True)
 def read_document(workspace: Root, profile: Profile, target: str, path: Path | None = None) -> Document:
     """The document of a profile's file at ``path``; an empty one for a missing file. Raises ``UnreadableError``."""
     path = path or workspace.path_of(profile, target)
-    return workspace.parse(workspace.bytes_of(profile, target, path), path)
+    return document_in(workspace, profile, target, workspace.bytes_of(profile, target, path), path)
+
+
+def document_in(workspace: Root, profile: Profile, target: str, data: bytes, path: Path) -> Document:
+    """The document in the bytes of a profile's file. Raises ``UnreadableError``, which says how the file is mended."""
+    try:
+        return workspace.parse(data, path)
+    except NotUtf8Error as error:
+        error.hint = f"The file is as it was. {mend_hint(workspace, f'{profile.name}/{target}')}"
+        raise
 
 
 # --- what is kept of it --------------------------------------------------------------------------------------------

@@ -19,13 +19,13 @@ from catmem.config.config import Selectors, Taxonomy
 from catmem.config.json_schema import nearest, shown, suggestion
 from catmem.config.profile import ORCHESTRATOR_TIER, SELECTOR_KEYS, Profile, where_set
 from catmem.config.yamlfile import KeyPath, key_text
-from catmem.errors import CatmemError, NotUtf8Error, UnknownNameError, errors_at
+from catmem.errors import CatmemError, UnknownNameError
 from catmem.jsonable import jsonable
 from catmem.model.document import Document
 from catmem.names import TARGETS, UNCATEGORIZED, parts_of, slugify
 from catmem.staleness.freshness import freshness
 from catmem.store.contract import revision_number
-from catmem.workspace.profile_memory import list_documents, missing_of
+from catmem.workspace.profile_memory import document_in, list_documents, missing_of
 from catmem.workspace.root import Root, agent_names, collect_errors, load_each
 from catmem.workspace.seen_entry import SeenEntry
 from catmem.workspace.stores import places
@@ -52,9 +52,8 @@ class ProfileFiles(NamedTuple):
         documents: dict[str, Document] = {}
         problems = [*self.problems]
         for target, data in self.texts.items():
-            mend = f"The file is as it was. 'catmem fsck {self.profile.name}/{target} --repair' mends it."
-            with collect_errors(problems), errors_at(hint=mend, of=NotUtf8Error):
-                documents[target] = workspace.parse(data, self.paths[target])
+            with collect_errors(problems):
+                documents[target] = document_in(workspace, self.profile, target, data, self.paths[target])
         return documents, problems
 
 

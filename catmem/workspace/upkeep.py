@@ -23,6 +23,7 @@ from catmem.store.contract import SIDECAR, Anchor, Fault, FolderReport, LastingS
 from catmem.store.files.retention import copied_name
 from catmem.store.table_rows import copies
 from catmem.text import MAX_FILE_BYTES, counted, few
+from catmem.workspace.profile_memory import mend_hint
 from catmem.workspace.root import Root, entities_of_each
 from catmem.workspace.stores import backend_of, shown_store
 
@@ -81,8 +82,8 @@ def _not_text(workspace: Root, places: Mapping[str, Path]) -> Iterator[Fault]:
         try:
             workspace.parse(workspace.store.peek(entity))
         except NotUtf8Error as error:
-            hint = f"'catmem fsck {entity}' shows how it could be mended."
-            yield Fault("not_utf8", f"{error.message}; no tool can read or write it", str(place), hint, damage=False)
+            said = f"{error.message}; no tool can read or write it"
+            yield Fault("not_utf8", said, str(place), mend_hint(workspace, entity), damage=False)
         except UnreadableError:
             continue  # the store has said so
 

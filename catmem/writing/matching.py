@@ -24,7 +24,7 @@ def parse_for_write(parse: Callable[[bytes], Document], entity: str, data: bytes
         return parse(data)
     except (NotUtf8Error, TooLargeError) as error:
         is_large = isinstance(error, TooLargeError)
-        remedy = error.hint if is_large else f"Mend it by hand, or see what catmem fsck {entity} would do."
+        remedy = error.hint if is_large else f"'catmem fsck {entity}' shows how it could be mended, and what is gone."
         raise DriftError(
             f"{entity} holds what no tool wrote: {error.message}",
             code="too_large" if is_large else "not_utf8",

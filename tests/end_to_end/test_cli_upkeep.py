@@ -50,12 +50,31 @@ def test_fsck_notes_a_change_by_other_means_which_is_no_damage(user):
     assert third == "no damage"
 
 
+def test_of_a_file_that_was_overwritten_the_last_text_is_named_and_what_is_gone(user):
+    """Each answer named ``fsck --repair`` alone, which made a text of the bytes and said ``mended``."""
+    revision = run_json("log", "neo/user")["revisions"][0]["revision"]
+    user.write_bytes(bytes(range(128, 256)))
+    brings = f"'catmem restore neo/user {revision}' brings back the last text that can be read"
+    for command in (["status"], ["prompt", "neo"], ["fsck"]):
+        result = run(*command, status=None)
+        assert brings in result.stdout + result.stderr
+    gone = f"out of neo/user: 'catmem diff neo/user {revision}' shows what was there, and 'catmem restore"
+    assert gone in run("fsck", "neo/user", status=1).stderr
+    assert "'catmem fsck neo/user' shows" in run(*ADD, "Two.", status=None).stderr
+    assert gone in run("fsck", "neo/user", "--repair").stderr
+    assert "that another program took out (neo/user)" in run("status").stdout
+    run("restore", "neo/user", revision)
+    assert "took out" not in run("status").stdout
+
+
 def test_fsck_says_that_a_file_is_no_text(user):
     run("add", "-p", "neo", "-c", "rules", "One.")
     user.write_bytes(user.read_bytes() + b"\xa7\n")
     found = run("fsck", status=1).stdout
     assert ("note[not_utf8]" in found, found.endswith("no history is damaged\n")) == (True, True)
-    assert "'catmem fsck' names the command that mends these bytes" in run("prompt", "neo", status=2).stderr
+    assert (
+        "'catmem fsck neo/user --repair' reads its wrong bytes as Windows-1252" in run("prompt", "neo", status=2).stderr
+    )
     run("fsck", "neo", "--repair")
     assert run("fsck").stdout.endswith("no damage\n")
 

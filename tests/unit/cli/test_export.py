@@ -181,7 +181,7 @@ def test_a_file_that_is_no_text_stops_an_export_which_says_that_nothing_was_writ
     (folder / "homes" / "neo" / "MEMORY.md").write_bytes(b"Caf\xe9\n")
     before = snapshot(folder)
     result = command("export", "--format", "markdown", "-o", "backup", status=2)
-    assert "Nothing was written. 'catmem fsck neo/memory --repair' mends the file." in result.stderr
+    assert "Nothing was written. The file is as it was. 'catmem fsck neo/memory --repair'" in result.stderr
     assert snapshot(folder) == before
 
 

@@ -616,7 +616,7 @@ def test_adopt_leaves_a_file_that_is_no_text_and_takes_in_the_others(place):
     result = status("--adopt", status=2)
     assert "what is there now is revision 3 of boss/user" in result.stderr
     assert result.stderr.count("error[not_utf8]: homes/neo/USER.md") == 1
-    assert "The file is as it was. 'catmem fsck neo/user --repair' mends it." in result.stderr
+    assert "; 'catmem fsck neo/user --repair' reads its wrong bytes as Windows-1252, for a file of" in result.stderr
     assert run_json("log", "neo/user") == before
     run("fsck", "neo/user", "--repair")
     assert "outside" not in counts()

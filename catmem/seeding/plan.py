@@ -15,7 +15,7 @@ from catmem.config.profile import Profile, profile_names, where_set
 from catmem.errors import CatmemError, ConfigError, UnknownNameError
 from catmem.model.document import Version
 from catmem.names import known_target, parts_of
-from catmem.seeding.seed_lock import SeedFile, SeedLock
+from catmem.seeding.seed_lock import SeedFile, SeedLock, SeedRecord
 from catmem.seeding.slices import FilePlan, Resolve, SeedInputs, conflict_id
 from catmem.store.contract import Snapshot
 from catmem.workspace.change_plan import ChangePlan
@@ -93,6 +93,8 @@ class SeedPlan(ChangePlan):
     warnings: tuple[str, ...] = field(repr=False, compare=False)
     others: tuple[tuple[str, str], ...] = field(repr=False, compare=False)
     """Files with another source that has to be seeded: what it gave is outdated, and not this source's to take out."""
+    gone: tuple[SeedRecord, ...] = field(repr=False, compare=False)
+    """What sources gave whose profile is no more: targets keep it as their own."""
     parts: Mapping[str, SeedInputs] = field(repr=False, compare=False)
     lock_data: bytes = field(repr=False, compare=False)
     lock: SeedLock = field(repr=False, compare=False)

@@ -15,7 +15,7 @@ from typing import Any
 from catmem import clock
 from catmem.config.access import Rights, known_categories, meant_category
 from catmem.config.json_schema import shown, suggestion
-from catmem.config.profile import Profile, limit_of, memory_dir, one_reading
+from catmem.config.profile import Profile, has_profile, limit_of, memory_dir, one_reading
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, DriftError, EditError, UnknownNameError, UnreadableError, wrong_type
 from catmem.files import shown_path
@@ -45,7 +45,7 @@ from catmem.seeding.slices import (
 from catmem.staleness.freshness import DATED_BY
 from catmem.staleness.lineage import CLOCKS, body_key, histories_of
 from catmem.store.contract import PERSON, Change, Current, Snapshot
-from catmem.text import MAX_FILE_BYTES, conflict_at, counted, few, size_of
+from catmem.text import MAX_FILE_BYTES, conflict_at, counted, few, plural, size_of
 from catmem.workspace.change_plan import RefusedChange, apply
 from catmem.workspace.history import refuse_bounded
 from catmem.workspace.profile_memory import lost_entries, lost_text, read_memory
@@ -94,6 +94,8 @@ class _Planning:
         for record in self.lock.records.values():
             self.given.setdefault(record.target, []).append(record)
             self.handed_on.setdefault(record.source, []).append(record)
+        self.gone: dict[SeedRecord, str] = {}
+        """What a target still has of a source whose profile is no more, and what to say of it."""
         self.read: dict[str, Snapshot] = {}
         self.parts: dict[str, SeedInputs] = {}
 
@@ -146,6 +148,7 @@ class _Planning:
                 *self._about_nothing(offers, gives=bool(files or refused)),
                 *self._about_slips(offers),
                 *others.values(),
+                *self.gone.values(),
                 *self._about_sources(),
                 *warnings,
             ),
@@ -154,6 +157,7 @@ class _Planning:
             parts=self.parts,
             lock_data=self.lock_data,
             lock=self.lock,
+            gone=tuple(self.gone),
             read=self.read,
             clocks=self._clocks(files),
         )
@@ -308,18 +312,25 @@ class _Planning:
                 yield f"{name} has seed_from: {profile.seed_from}, so 'catmem seed --all' does not do this; {again}"
 
     def _about_others(self) -> Iterator[tuple[tuple[str, str], str]]:
-        """By file and source what targets still have of another source than their own, and that has no more."""
+        """By file and source what targets still have of another source than their own, and that has it no more."""
         for entity, parts in self.parts.items():
             name, own = parts_of(entity).owner, {each.key for each in parts.slice}
             for record in self.given.get(entity, ()):
                 other = parts_of(record.source).owner
                 if other in {self.source.name, self.profiles[name].seed_from}:
                     continue
-                texts = [self.workspace.store.peek(each).decode(errors="replace") for each in (entity, record.source)]
-                old = [each for each in record.entries if each.key not in own and each.text in texts[0]]
-                if count := sum(each.text not in texts[1] for each in old):
-                    said = f"{counted(count, 'entry')} of {record.source} in it that {other} has no more"
-                    yield (entity, other), f"{entity} is out of date, with {said}: catmem seed {other} {name}"
+                text = self.workspace.store.peek(entity).decode(errors="replace")
+                old = [each for each in record.entries if each.key not in own and each.text in text]
+                if old and not has_profile(self.workspace.config, other):
+                    said = f"{counted(len(old), 'entry')} of {record.source} in {entity}"
+                    counts = f"{plural(len(old), 'counts', 'count')} as its own now: catmem remove -p {name} TEXT"
+                    self.gone[record] = f"there is no profile {other} any more, so {said} {counts}"
+                    continue
+                with suppress(CatmemError):  # lint names a profile that is not right
+                    text = self.workspace.store.peek(record.source).decode(errors="replace")
+                    if count := sum(each.text not in text for each in old):
+                        said = f"{counted(count, 'entry')} of {record.source} that {other} reworded or removed since"
+                        yield (entity, other), f"{entity} has {said}: catmem seed {other} {name}"
 
     def _about_slips(self, offers: Mapping[str, OfferedFile]) -> Iterator[str]:
         """Headers of the source and selectors of targets that mean another category: what was seeded of that goes."""
@@ -438,7 +449,7 @@ def apply_seed(workspace: Root, plan: SeedPlan) -> SeedPlan:
     if not isinstance(plan, SeedPlan):
         raise wrong_type("the plan", plan, "a SeedPlan (plan_seed makes one)")
     file = SeedFile(workspace)
-    if not (_unread(plan) or any(file_is_due(each, plan) for each in plan.files)):
+    if not (_unread(plan) or plan.gone or any(file_is_due(each, plan) for each in plan.files)):
         with one_reading():
             return _Applying(workspace, plan, file).run()
     with one_reading(), file.held():
@@ -530,7 +541,11 @@ class _Applying:
         lock, day = self.plan.lock, min(self.plan.asked.day, clock.today())
         news = [(each, self.plan.read[each.source]) for each in self.done if _is_news(each, lock)]
         records = [
-            SeedRecord(plan.target, plan.source, read.revision, read.digest, day, plan.entries) for plan, read in news
+            *(replace(each, entries=()) for each in self.plan.gone),
+            *(
+                SeedRecord(each.target, each.source, read.revision, read.digest, day, each.entries)
+                for each, read in news
+            ),
         ]
         return self.file.write(self.plan.lock_data, lock.put(records)) if records else None
 

@@ -277,10 +277,34 @@ def test_a_seed_of_two_sources_is_done_when_both_are_and_what_they_gave_is_nothi
     put(lead, "## Talk\nLikes milk.\n")
     assert "1 profile with old entries of another source  catmem seed lead tri" in status().stdout
     assert counts().keys() == {"due", "other_seeds"}
+    said = "tri/user has 1 entry of lead/user that lead reworded or removed since: catmem seed lead tri"
+    assert said in run("seed", "boss", "tri").stderr
     assert "Nothing to promote" in run("promote").stdout
     run("seed", "lead", "tri")
     assert counts().keys() == {"due"}
     assert "Nothing to promote" in run("promote").stdout
+
+
+@pytest.mark.parametrize("profile", [None, "tier: [\n"])
+def test_a_source_that_is_gone_or_not_right_stops_no_seed_of_another(place, profile):
+    lead = place / "profiles" / "lead.yaml"
+    put(lead, "tier: 1\nuser_memory_categories: ['*']\n")
+    put(place / "profiles" / "tri.yaml", "seed_from: boss\nuser_memory_categories: [talk]\n")
+    put(place / "homes" / "boss" / "USER.md", "## Talk\nLikes tea.\n")
+    put(place / "homes" / "lead" / "USER.md", "## Talk\nLikes coffee.\n")
+    for source in ("boss", "lead"):
+        run("seed", source, "tri")
+    lead.unlink()
+    if profile is not None:
+        put(lead, profile)
+    put(place / "homes" / "boss" / "USER.md", "## Talk\nLikes green tea.\n")
+    gone = "there is no profile lead any more, so 1 entry of lead/user in tri/user counts as its own now: catmem remove"
+    assert "there is no profile" not in status(status=None).stdout
+    assert (gone in run("seed", "boss", "tri", "--dry-run").stderr) is (profile is None)
+    assert (gone in run("seed", "boss", "tri").stderr) is (profile is None)
+    assert (place / "homes" / "tri" / "USER.md").read_text() == "## Talk\nLikes coffee.\n§\nLikes green tea.\n"
+    assert gone not in run("seed", "boss", "tri").stderr  # it is said once
+    run("seed", "--all", "--check", status=0 if profile is None else None)
 
 
 def test_an_entry_that_the_profile_of_its_file_does_not_read_is_named_with_the_way_to_see_why(place):

@@ -15,7 +15,7 @@ def make_root(
     """A workspace on a store in memory. ``files`` are by entity (``neo/user``), the rest is YAML."""
     put(folder / "catmem.yaml", config or "version: 1\n")
     for name, text in profiles.items():
-        put(folder / "profiles" / f"{name}.yaml", text)
+        put(folder / "profiles" / f"{name}.yaml", text or "{}\n")
     workspace = Workspace.open(folder, search=False, store=InMemoryStore())
     for entity, text in (files or {}).items():
         put_bytes(workspace, entity, text)

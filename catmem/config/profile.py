@@ -189,7 +189,7 @@ def load_profile(path: str | Path, *, config: Config | None = None) -> Profile:
     """
     file, known = Path(path), _read_now.get()
     if file.suffix not in YAML_SUFFIXES and file.suffix.lower() in YAML_SUFFIXES:
-        hint = f"Rename it to {file.stem}{file.suffix.lower()}: until then nothing reads it."
+        hint = f"Rename it to {file.name.lower()}: until then nothing reads it."
         raise ConfigError(
             f"the file of a profile ends in .yaml, not in {file.suffix}", code="bad_name", path=file, hint=hint
         )

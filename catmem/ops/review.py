@@ -84,7 +84,8 @@ def proposals(
         return Outcome(known, {"proposals": known}, unreadable)
     names = which or []
     if edit and len(names) < _ID_AND_WORDS:
-        raise UsageError("Say which: catmem proposals --edit ID WORDS.")
+        what = "Say in which words" if names else "Say which"
+        raise UsageError(f"{what}: catmem proposals --edit {names[0] if names else 'ID'} WORDS.")
     if (approve or reject) and not names:
         raise UsageError(f"Say which: catmem proposals --{'approve' if approve else 'reject'} ID.")
     if edit:

@@ -116,7 +116,11 @@ def write_export(files: Mapping[str, str], folder: Path) -> list[str]:
 def write_snapshot(workspace: Root, path: Path) -> int:
     """Write a snapshot of all rows of the root to ``path``; returns their number. Raises as ``write_export``."""
     made = row_copy(workspace.store.all_rows() or _rows_of_files(workspace))
-    write_export({path.name: copy_text(made).decode()}, path.absolute().parent)
+    try:
+        write_export({path.name: copy_text(made).decode()}, path.absolute().parent)
+    except WouldOverwriteError as error:
+        error.path, error.hint = str(path), "Nothing was written. Choose another file, or move this one away first."
+        raise
     return len(made["entries"])
 
 

@@ -141,6 +141,7 @@ def _restored(workspace: Root, asked: Request, store: Store | None, undone: str 
         made = trying.commit(seen, update, change)
         data = replaced[-1] if replaced else kept.read(entity).data
     text = old.decode(errors="backslashreplace")
+    unread = [] if text.encode() == old else [f"revision {revision} is not UTF-8: no tool can read {entity} with it"]
     return Written(
         entity=entity,
         revision=made.revision,
@@ -151,7 +152,7 @@ def _restored(workspace: Root, asked: Request, store: Store | None, undone: str 
         entries=(),
         usage=FileUsage(size_of(text), limit_of_entity(workspace, entity) if store is None else None),
         notes=(*(["this empties the file"] if data.strip() and not old.strip() else []), *notes_on(made)),
-        warnings=unmerged_warnings(entity, text),
+        warnings=(*unread, *unmerged_warnings(entity, text)),
         adopted=made.adopted,
         repeated=not replaced,
     )
@@ -173,12 +174,13 @@ def undo(workspace: Root, entity: str | None = None, *, store: Store | None = No
         seen = _checked(workspace, asked)
         newest, record = _taken_back(workspace, entity, seen, store) if entity else _last_of(workspace, asked.agent, me)
         why = "there is no revision to take back" if record is None else undo_fault(record)
-        if newest and newest.size and not (store or workspace.store).peek(newest.entity).strip():
+        is_gone = newest and newest.size and not (store or workspace.store).peek(newest.entity).strip()
+        if newest and is_gone:
             at = f"{newest.entity} {newest.revision}"
             why = f"{newest.entity} holds nothing any more: 'catmem restore {at}' brings back what it held"
         if newest is None or record is None or why is not None:
             hint = "'catmem log PROFILE' lists the revisions, and 'catmem restore' writes one of them again."
-            if record is not None and (record.parents or record.op == "seed"):
+            if record is not None and not is_gone and (record.parents or record.op == "seed"):
                 does = "empties the file" if parent_of(record) == "0" else "brings back the text before this one"
                 hint += f" 'catmem restore {record.entity} {parent_of(record)}' {does}."
             raise EditError(str(why), code="no_undo", hint=f"Nothing was written. {hint}")

@@ -269,15 +269,15 @@ def lost_entries(workspace: Root, entity: str, data: bytes, actor: Profile | Non
 
 
 def mend_hint(workspace: Root, entity: str) -> str:
-    """How a file that is no text comes right: as the last revision with entries has it, or byte by byte."""
+    """How a file that is no text comes right: as the last revision with entries that no repair made, or by one."""
     name = quote(entity)
     mend = f"'catmem fsck {name} --repair' reads its wrong bytes as Windows-1252"
     with suppress(CatmemError):  # a history that cannot be read has a finding of its own
         log = islice(workspace.store.log(entity), _LOOKED_AT) if _may_have_history(workspace, entity) else ()
-        for at in (each.revision for each in log if not each.is_branch):
+        for at in (each.revision for each in log if not each.is_branch and each.op != "repair"):
             with suppress(UnreadableError):
                 if workspace.parse(workspace.store.read(entity, at).data).entries:
-                    last = f"'catmem restore {name} {at}' brings back the last text that can be read"
+                    last = f"'catmem restore {name} {at}' brings back the last text that needed no repair"
                     return f"{last}; {mend}, for a file of which most is text."
     return f"{mend}."
 

@@ -229,7 +229,7 @@ class _Purge:
         """The error for an entity that holds nothing of it; it names what else does."""
         left = self._left()
         for each in sorted(self._holding | self._staying):
-            left[self._path(each)] = f"'catmem purge {each} -' erases the words there"
+            left[self._path(each)] = f"'catmem purge {each} - --yes' erases the words there"
         there = [f"{shown_path(path)}: {said}." for path, said in left.items()]
         hint = " ".join(there) or "Give the words as they are within one entry, value or text."
         message = f"nothing in {self.name} holds the words, and nothing ever did"

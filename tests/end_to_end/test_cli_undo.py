@@ -155,6 +155,7 @@ def test_a_file_that_is_gone_is_no_revision_to_take_back(user):
             refused = error_of("undo", *entity)
             assert refused["code"] == "no_undo"
             assert "'catmem restore neo/user 2' brings back what it held" in refused["message"]
+            assert "catmem restore neo/user" not in refused["hint"]
 
 
 def test_a_bounded_profile_takes_nothing_back(user):

@@ -54,7 +54,7 @@ def test_of_a_file_that_was_overwritten_the_last_text_is_named_and_what_is_gone(
     """Each answer named ``fsck --repair`` alone, which made a text of the bytes and said ``mended``."""
     revision = run_json("log", "neo/user")["revisions"][0]["revision"]
     user.write_bytes(bytes(range(128, 256)))
-    brings = f"'catmem restore neo/user {revision}' brings back the last text that can be read"
+    brings = f"'catmem restore neo/user {revision}' brings back the last text that needed no repair"
     for command in (["status"], ["prompt", "neo"], ["fsck"]):
         result = run(*command, status=None)
         assert brings in result.stdout + result.stderr
@@ -63,6 +63,9 @@ def test_of_a_file_that_was_overwritten_the_last_text_is_named_and_what_is_gone(
     assert "'catmem fsck neo/user' shows" in run(*ADD, "Two.", status=None).stderr
     assert gone in run("fsck", "neo/user", "--repair").stderr
     assert "that another program took out (neo/user)" in run("status").stdout
+    back = run("undo", "neo")
+    assert "is not UTF-8: no tool can read neo/user with it" in back.stderr
+    assert brings in run("fsck", status=1).stdout
     run("restore", "neo/user", revision)
     assert "took out" not in run("status").stdout
 

@@ -232,8 +232,8 @@ def test_a_purge_of_the_wrong_entity_names_the_one_that_holds_the_words(root):
     for words in (WORDS, code["id"]):
         told = said("purge", "neo/user", words, "--yes", status=2)
         assert "nothing in neo/user holds the words" in told
-        assert "homes/ann/USER.md: 'catmem purge ann/user -' erases the words there" in told
-    assert "entities/notes%3Aa/content.txt: 'catmem purge notes:a -' erases" in purge(status=2)
+        assert "homes/ann/USER.md: 'catmem purge ann/user - --yes' erases the words there" in told
+    assert "entities/notes%3Aa/content.txt: 'catmem purge notes:a - --yes' erases" in purge(status=2)
     assert "4711" not in purge(status=2)
     assert "homes/ann" in said("purge", "notes:a", "The code is", "--yes", status=2)
     (root / "homes" / "ann" / "USER.md").write_text("Tea.\n")  # its history alone has them

@@ -136,7 +136,7 @@ APART = [
     (("merge", "neo", "8a", "--drop", "--precedence", "ours"), "--drop does not go with --precedence"),
     (("proposals", "--approve"), "Usage: "),
     (("proposals", "--reject", "--reason", "No."), "Usage: "),
-    (("proposals", "--edit", "p-0000000000"), "Usage: "),
+    (("proposals", "--edit", "p-0000000000"), "Say in which words: catmem proposals --edit p-0000000000 WORDS."),
     (("proposals", "--approve", "--reject", "p-0000000000"), "Usage: "),
     (("proposals", "--approve", "p-0000000000", "--reason", "Yes."), "Usage: "),
     (("proposals", "neo", "trinity"), "Usage: "),

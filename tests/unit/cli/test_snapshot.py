@@ -61,6 +61,15 @@ def store(request, tmp_path, monkeypatch):
     return store
 
 
+def test_a_snapshot_over_another_file_names_that_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    put(tmp_path / "catmem.yaml", "version: 1\n")
+    put(tmp_path / "s.json", "{}\n")
+    there = run("export", "--snapshot", "s.json", status=2).stderr
+    assert there.startswith("error[would_overwrite]: s.json: ")
+    assert "Choose another file" in there
+
+
 def test_what_changed_since_comes_back_in_one_revision_each_and_a_restore_undoes_it(store):
     before = entries()
     assert "5 rows" in said("export", "--snapshot", "s.json")

@@ -620,7 +620,7 @@ def test_a_configuration_that_was_emptied_is_named_and_lint_says_what_to_do(alon
     run("lint", "--select", "CM401")
 
 
-@pytest.mark.parametrize("name", ["coder2.YAML", "coder2.Yml"])
+@pytest.mark.parametrize("name", ["coder2.YAML", "Coder2.Yml"])
 def test_a_profile_whose_file_ends_in_capitals_is_named(alone, name):
     put(Path("profiles", name), "tier: 2\n")
     said = f"the file of a profile ends in .yaml, not in .{name.partition('.')[2]}"

@@ -22,7 +22,7 @@ from functools import cache, cached_property
 from itertools import accumulate, chain
 
 from catmem.threats.finding import RULES, SECRETS, Threat, Words, places
-from catmem.threats.fold import Folded, as_shown, written_otherwise
+from catmem.threats.fold import Folded, readings, written_otherwise
 from catmem.threats.instructions import (
     MARKUP_SIGNS,
     ROLE_SIGNS,
@@ -147,8 +147,10 @@ def scan(text: str, limit: int | None = DEFAULT_LIMIT) -> list[Threat]:
     found = candidates.findings() if candidates else []
     if not candidates.written:
         return found
-    shown, place = as_shown(text, candidates.written)
-    found += [Threat(rule, place(start), place(end)) for rule, start, end in Candidates(shown).findings()]
+    for shown, place in readings(text, candidates.written):
+        threats = Candidates(shown).findings()
+        # A reference such as "&shy;" is no hidden character: who reads the text sees it.
+        found += [Threat(rule, place(start), place(end)) for rule, start, end in threats if rule != "hidden-character"]
     return _merged(found)
 
 
@@ -157,8 +159,8 @@ def scan_secrets(text: str) -> list[Threat]:
     folded = Folded(text)
     found = _secrets(folded, text)
     if written := written_otherwise(folded):
-        shown, place = as_shown(text, written)
-        found += [Threat(rule, place(start), place(end)) for rule, start, end in _secrets(Folded(shown), shown)]
+        for shown, place in readings(text, written):
+            found += [Threat(rule, place(start), place(end)) for rule, start, end in _secrets(Folded(shown), shown)]
     return found
 
 

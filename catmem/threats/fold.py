@@ -16,7 +16,6 @@ in its place, never in a run.
 from __future__ import annotations
 
 import re
-import sys
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
@@ -242,10 +241,8 @@ def _is_ordinary_mix(word: str) -> bool:
 # --- a text as it is shown: what a viewer reads for a letter, or for a sign of a link or a token ---------------------
 
 
-_REFERENCE = re.compile(r"&(?:#([xX][0-9a-fA-F]{1,6}|[0-9]{1,7});?|([A-Za-z]{2,8});)")
+_REFERENCE = re.compile(r"&(?:#(?:[xX][0-9a-fA-F]{1,6}|[0-9]{1,7});?|[A-Za-z][A-Za-z0-9]{1,31};)")
 _SIGNS = frozenset("-_.:/=+~@#?%{}")
-_NAMES = "colon sol period lowbar equals plus commat num quest percnt lbrace lcub rbrace rcub"
-_NAMED = dict(zip(_NAMES.split(), ":/._=+@#?%{{}}", strict=True))
 
 
 def written_otherwise(folded: Folded) -> list[tuple[int, int, str]]:
@@ -253,18 +250,18 @@ def written_otherwise(folded: Folded) -> list[tuple[int, int, str]]:
     text = folded.text
     found = [(place, place + 1, "") for place in places("\\", text) if text[place + 1 : place + 2] in _SIGNS]
     references = filter(None, (_REFERENCE.match(text, place) for place in places("&", text)))
-    found += [(*each.span(), sign) for each in references if (sign := _referred(each))]
+    found += [(*each.span(), sign) for each in references if (sign := _referred(each[0]))]
     return sorted([*found, *((place, place + 1, "") for place, _ in folded.characters)])
 
 
-def _referred(reference: re.Match[str]) -> str:
-    """The letter or sign that a reference stands for; no sign of which markup is made, since it makes none."""
-    number, name = reference.groups()
-    if name is not None:
-        return _NAMED.get(name.lower(), "")
-    code = int(f"0{number}", 16) if number[0] in "xX" else int(number)
-    char = chr(code) if code <= sys.maxunicode else ""
-    return char if char.isalnum() or char in _SIGNS else ""
+def _referred(reference: str) -> str:
+    """What a reference stands for: a letter, a sign, a blank, what does not show; no sign of which markup is made."""
+    from html import unescape
+
+    char = unescape(reference)
+    if len(char) != 1:
+        return ""
+    return " " if char.isspace() else char if char.isalnum() or char in _SIGNS or _is_suspect(char) else ""
 
 
 def as_shown(text: str, written: Iterable[tuple[int, int, str]]) -> tuple[str, Callable[[int], int]]:
@@ -283,6 +280,15 @@ def as_shown(text: str, written: Iterable[tuple[int, int, str]]) -> tuple[str, C
         return places[index] + shown - starts[index]
 
     return "".join((*parts, text[places[-1] :])), place
+
+
+def readings(text: str, written: Iterable[tuple[int, int, str]]) -> Iterator[tuple[str, Callable[[int], int]]]:
+    """The text as it is shown, and once more without what does not show and was written as a reference."""
+    shown, place = as_shown(text, written)
+    yield shown, place
+    if hidden := Folded(shown).characters:
+        bare, place_in_shown = as_shown(shown, ((start, start + 1, "") for start, _ in hidden))
+        yield bare, lambda start: place(place_in_shown(start))
 
 
 _ZWSP, _ZWNJ, _ZWJ = "\u200b", "\u200c", "\u200d"

@@ -67,6 +67,17 @@ def test_they_are_told_after_a_first_write_to_the_database_too(root):
     assert codes(root) == ["unread_file"]
 
 
+def test_a_seed_from_files_that_are_not_copied_names_the_copy(root):
+    config = root.root / "catmem.yaml"
+    in_database = config.read_text()
+    put(config, in_database.replace(URL, "files"))
+    run("add", "Fridays are free.", "-p", "boss", "-c", "rules", "--root", root.root)
+    run("seed", "boss", "neo", "--root", root.root)
+    put(config, in_database)
+    refused = run("seed", "boss", "neo", "--root", root.root, status=2).stderr.partition("error[")[2]
+    assert (REMEDY in refused, "catmem restore" in refused) == (True, False)
+
+
 def test_what_is_said_of_a_file_beside_a_database_with_a_history_works(root):
     run("store", "copy", "files", URL, "--root", root.root)
     root.add("neo", "In the database.", category="rules")

@@ -318,8 +318,8 @@ def promote(
     ENTRY is words of one entry of the profile of -p. If the source has an entry that says nearly the same, this rewords
     it. If another program changed that entry, the rewording waits as a proposal.
 
-    With --all each fact becomes a proposal, which 'catmem proposals' lists, so you can run it nightly. The exit status
-    is that of what was refused, but for what you rejected before; 2 if a file cannot be read. The rest is done.
+    With --all each fact becomes a proposal, which 'catmem proposals' lists, so you can run it nightly. Without ENTRY
+    the exit status is that of what is refused, but for what you rejected before; 2 if a file cannot be read.
     """
     from catmem.proposals.promoting import promote as promoted
     from catmem.proposals.promoting import promote_learned, promoted_between, unmatched_selectors
@@ -334,7 +334,7 @@ def promote(
         external = _external(call, promoted_between(workspace, profile)[0], tries=tries)
         learned, wrong = promote_learned(workspace, profile, categories=categories, dry_run=tries)
         done = Promotions(learned, tries)
-        status = max((error.exit_status for error in done.failed), default=0) if all_learned and not wrong else 0
+        status = 0 if wrong else max((error.exit_status for error in done.failed), default=0)
         said = {"promoted": done.each, "external": external, "dry_run": tries, "unreadable": wrong}
         return Outcome(done, said, problems=wrong, status=status)
     if profile is None:

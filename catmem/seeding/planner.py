@@ -296,14 +296,19 @@ class _Planning:
 
     def _about_nothing(self, offers: Mapping[str, OfferedFile], *, gives: bool) -> Iterator[str]:
         """Files of the source none of whose entries has a category, or that no target gets anything of it at all."""
-        name, flat = self.source.name, list[str]()
+        name, flat, unread = self.source.name, list[str](), list[str]()
         for target, offered in offers.items():
             taken = any(each.slice for each in self.parts.values() if each.offered is offered)
             categories = {entry.category for entry in offered.document.entries}
             flat += [target] if categories == {UNCATEGORIZED} and not taken else []
+            hidden, taxonomy = categories - offered.categories, self.workspace.config.taxonomy
+            unread += [each for one in self.profiles.values() for each in named_of(hidden, target, one, taxonomy)]
         if flat:
             files, only = (f" and {name}/".join(flat), f" -t {flat[0]}" if len(flat) == 1 else "")
             yield f"no entry of {name}/{files} has a category, so none is seeded: catmem sort -p {name}{only}"
+        elif unread and not gives:
+            what = f"{few(sorted({*unread}))} of its own files, so none of it is seeded"
+            yield f"the profile {name} does not read {what}: catmem access --why {name} {min(unread)}"
         elif not gives:
             yield f"{name} has no entry in a category that its targets read: catmem add -p {name} -c CATEGORY TEXT"
 

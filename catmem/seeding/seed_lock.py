@@ -224,10 +224,8 @@ class SeedFile:
             try:
                 take_lock(folder, _PATIENCE)
             except BlockingIOError as error:
-                said, hint = (
-                    "another seed or sync of this root is running",
-                    "Nothing was written. Try again when it has ended.",
-                )
+                said = "another seed or sync of this root is running"
+                hint = "Nothing was written. Try again when it has ended."
                 raise BusyError(said, code="locked", path=self.path, hint=hint) from error
             yield
         finally:

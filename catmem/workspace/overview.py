@@ -17,7 +17,7 @@ from shlex import quote
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from catmem import clock
-from catmem.config.access import all_problems
+from catmem.config.access import all_problems, meant_category
 from catmem.config.profile import ORCHESTRATOR_TIER, Profile
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError
@@ -437,6 +437,18 @@ def _of_categories(workspace: Root, overview: Overview) -> Iterator[_StatusText]
     meant = few([f"{each}: did you mean {near}?" for each, near in slips.items()])
     where = "catmem lint --select CM103,CM114"
     yield ("mistyped", len(slips), "category|categories", f"that no profile names ({meant})", where)
+    taxonomy = fleet.taxonomy
+    known = {*taxonomy.declared(), *(category for category, _ in held)}
+    unmatched = [
+        name.removeprefix("!")
+        for profile in fleet.profiles
+        for each in (*(profile.selectors(target, taxonomy) for target in TARGETS), profile.writable(taxonomy))
+        for name in each.unmatched(known)
+    ]
+    near = {each: meant_category(each, known) for each in unmatched}
+    said = [f"{each}: did you mean {name}?" for each, name in near.items() if name is not None]
+    words = f"of profiles that {plural(len(said), 'matches', 'match')} nothing ({few(said)})"
+    yield ("selectors", len(said), "selector", words, "catmem lint --select CM409")
     slipped = [entity for entity, facts in overview.files.items() if facts.headings]
     count = sum(overview.files[each].headings for each in slipped)
     yield ("headings", count, "heading", f"in the text of an entry ({few(slipped)})", "catmem lint --select CM104")
@@ -463,11 +475,12 @@ def _unread(fleet: Fleet) -> list[str]:
         for target in TARGETS
     }
     orphans = (each for each in fleet.orphans() if each.entries and each.category != UNCATEGORIZED)
-    return [
+    unread = (
         each.category
         for each in orphans
         if not any(each.category in names for target, names in named.items() if each.target in {None, target})
-    ]
+    )
+    return [*dict.fromkeys(unread)]
 
 
 def _of_seeds(overview: Overview) -> Iterator[_StatusText]:

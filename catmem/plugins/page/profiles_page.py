@@ -56,6 +56,7 @@ SCREENS = {
     "withheld": "/page/lint",
     "full": "/page/lint?rule=CM501",
     "mistyped": "/page/lint",
+    "selectors": "/page/lint?rule=CM409",
     "headings": "/page/lint?rule=CM104",
     "unread": "/page/access#orphans",
     "hidden": "/page/access",

@@ -113,7 +113,7 @@ def test_what_a_limit_refuses_is_status_1_and_what_could_go_is_listed_once_for_a
     put(place / "catmem.yaml", "version: 1\napproval: others\nlimits: {user: 45}\n")
     more = "Kern repairs the van.\n§\nLoom sells the looms.\n§\nRad makes wheels.\n"
     put(place / "homes" / "neo" / "USER.md", f"## Vendors\n{more}")
-    listed = run("promote", "-c", "vendors").stderr
+    listed = run("promote", "-c", "vendors", status=1).stderr
     assert listed.endswith("0 to promote, 3 refused; nothing was written.\n")
     said = run("promote", "--all", status=1).stderr
     counts = [said.count(each) for each in ("error[over_budget]", "These could go:", "Nothing was written.")]

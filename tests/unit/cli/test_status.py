@@ -307,6 +307,28 @@ def test_a_source_that_is_gone_or_not_right_stops_no_seed_of_another(place, prof
     run("seed", "--all", "--check", status=0 if profile is None else None)
 
 
+def test_a_misspelt_selector_is_named_once(place):
+    put(place / "profiles" / "neo.yaml", "user_memory_categories: [rlues, other]\nwritable_categories: [rlues]\n")
+    line = "1 selector of profiles that matches nothing (rlues: did you mean rules?)"
+    assert f"{line}  " in status().stdout
+    assert "catmem lint --select CM409" in status().stdout
+    put(place / "profiles" / "neo.yaml", "user_memory_categories: [rules]\nwritable_categories: [rules]\n")
+    assert "selectors" not in counts()
+
+
+def test_what_the_profile_of_the_source_does_not_read_is_named_and_counts_once(place):
+    put(place / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: [talk]\n")
+    put(place / "profiles" / "tri.yaml", "seed_from: boss\nuser_memory_categories: [safe]\n")
+    put(place / "homes" / "boss" / "USER.md", "## Safe\nThe code is 7.\n")
+    said = (
+        "the profile boss does not read safe of its own files, so none of it is seeded: catmem access --why boss safe"
+    )
+    assert said in run("seed", "boss", "tri").stderr
+    put(place / "homes" / "neo" / "USER.md", "## Design\nLess is more.\n")
+    put(place / "homes" / "neo" / "MEMORY.md", "## Design\nMore is less.\n")
+    assert "1 category that no specialist reads (design)" in status().stdout
+
+
 def test_an_entry_that_the_profile_of_its_file_does_not_read_is_named_with_the_way_to_see_why(place):
     day = ("--tag", "verified_date=2026-11-21")
     put(place / "profiles" / "tri.yaml", "user_memory_categories: [safe]\nwritable_categories: [inbox]\n")

@@ -237,7 +237,9 @@ def test_a_purge_of_the_wrong_entity_names_the_one_that_holds_the_words(root):
     assert "4711" not in purge(status=2)
     assert "homes/ann" in said("purge", "notes:a", "The code is", "--yes", status=2)
     (root / "homes" / "ann" / "USER.md").write_text("Tea.\n")  # its history alone has them
-    assert "homes/ann/USER.md: 'catmem purge ann/user -'" in said("purge", "neo/user", "The code is", "--yes", status=2)
+    assert "homes/ann/USER.md: 'catmem purge ann/user - --yes'" in said(
+        "purge", "neo/user", "The code is", "--yes", status=2
+    )
 
 
 def test_a_purge_of_what_no_file_holds_names_none(folder):

@@ -77,8 +77,6 @@ def plan_seed(workspace: Root, asked: SeedRequest) -> SeedPlan:
 
 
 class _Planning:
-    """One plan in the making."""
-
     def __init__(self, workspace: Root, asked: SeedRequest) -> None:
         self.workspace = workspace
         self.asked = asked
@@ -487,8 +485,6 @@ def _is_news(plan: FilePlan, lock: SeedLock) -> bool:
 
 
 class _Applying:
-    """One plan being carried out."""
-
     def __init__(self, workspace: Root, plan: SeedPlan, file: SeedFile) -> None:
         self.workspace = workspace
         self.plan = plan

@@ -41,6 +41,7 @@ _NOTE_WORDS = frozenset(map(fold_word, ("unverified", "stale", "stalecreated", "
 _NOTE_END = re.compile(r"[:;,)\]}\u3011\u3015\u2013\u2014]|\s\d")
 _NOT_WORDS = re.compile(r"[\W_]*")
 _NOTE_REACH = 64
+_BLOCKED_LINE = re.compile(r"[\W_]*?(\[BLOCKED: [^\]]*\])[\W_]*\Z")
 
 _HEADINGS = {"user": "About the user", "memory": "Notes"}
 
@@ -171,7 +172,7 @@ def _bullet(fact: Fact, note: str | None) -> str:
         return "\n".join(map(_listed, lines)) + "\n"
     if is_list and not any(line[:2] in _BULLETS for line in lines[1:]):
         lines = [lines[0][2:], *(line.removeprefix("  ") for line in lines[1:])]  # a list of one is not put into a list
-    first, *others = _noted([_unlike_note(lines[0]), *lines[1:]], note)
+    first, *others = _noted([lines[0] if fact.blocked else _unlike_note(lines[0]), *lines[1:]], note)
     return "\n".join([f"- {first}", *map(_indented, others)]) + "\n"
 
 
@@ -194,9 +195,11 @@ def _unlike_note(line: str) -> str:
 
 
 def _note_at(line: str) -> int | None:
-    """Where a line opens the bracket of what reads as one of our notes, if it begins so, whatever stands around it."""
+    """Where a line opens the bracket of what reads as a note of ours at its beginning, or as a withheld entry."""
     if line[:1].isalnum():
         return None
+    if blocked := _BLOCKED_LINE.match(line):
+        return blocked.start(1)
     front = _NOT_WORDS.match(line, 0, _NOTE_REACH)
     end = front.end() if front else 0
     words = _NOTE_END.split(unicodedata.normalize("NFKC", line[end : end + _NOTE_REACH]), maxsplit=1)[0]
@@ -214,7 +217,9 @@ def _noted(lines: list[str], note: str | None) -> list[str]:
 
 def _heading(category: StyledCategory) -> str:
     """A title as one line; what it ends with is no note of ours, which would stand for every entry below."""
-    title = " ".join(_lines(blocked_line("title") if category.title is None else category.title))
+    if category.title is None:
+        return blocked_line("title")
+    title = " ".join(_lines(category.title))
     brackets = [place for place, letter in enumerate(title) if unicodedata.category(letter) in {"Ps", "Pi"}]
     if not brackets or _note_at(title[brackets[-1] :]) is None:
         return title
@@ -270,7 +275,8 @@ def _hermes(block: Block) -> Iterable[Piece]:
 def _hermes_entry(fact: Fact, note: str | None) -> str:
     # The notes of this style stand in the text, so none of the entry's own begins it.
     first, *others = _lines(_shown_body(fact))
-    lines = [f"\\{line}" if _HERMES_FRAME.match(line) else line for line in (_unlike_note(first), *others)]
+    first = first if fact.blocked else _unlike_note(first)
+    lines = [f"\\{line}" if _HERMES_FRAME.match(line) else line for line in (first, *others)]
     # Hermes shows unverified entries as they are, and nearly all of its files are undated: only dates are said here.
     return "\n".join(_noted(lines, None if note == UNVERIFIED.note else note))
 

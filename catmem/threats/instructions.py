@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import chain
 from typing import TypeAlias
 
 from catmem.threats.finding import PATTERNS, Places, Threat, pattern, places, read_table
@@ -194,7 +195,6 @@ _TAG = PATTERNS["tag"]
 MARKUP_SIGNS = ("<", "![", "]:", "&#")
 """The signs in a text that the searches here start from."""
 _IMAGE_REACH = 512
-_LABEL_REACH = 200
 
 _TO_A_MODEL = PATTERNS["to-a-model"]
 _LINK_COMMENT = PATTERNS["link-comment"]
@@ -256,24 +256,37 @@ def _link_comments(text: str) -> Iterator[Threat]:
 
 def _images(text: str, openings: Sequence[int]) -> Iterator[Threat]:
     remote = _remote_labels(text) if "]:" in text else frozenset[str]()
-    for start, after in zip(openings, (*openings[1:], len(text)), strict=True):
-        target = text.find("](", start, min(after, start + _IMAGE_REACH))
-        match = PATTERNS["remote-target"].match(text, target) if target >= 0 else None
-        if match:
+    for start, end in chain(_first_targets(text, openings), _image_labels(text)):
+        if match := PATTERNS["remote-target"].match(text, end):
             close = text.find(")", match.end(), match.end() + _IMAGE_REACH)
             yield Threat("remote-image", start, close + 1 if close >= 0 else match.end())
-        elif (
-            remote
-            and (label := PATTERNS["label"].match(text, start))
-            and (label[2] or label[1]).strip().casefold() in remote
-        ):
-            yield Threat("remote-image", *label.span())
+        elif remote and (reference := PATTERNS["reference"].match(text, end)):
+            label = reference[1] or text[start + len("![") : min(end, start + _IMAGE_REACH)]
+            if _normal(label) in remote:
+                yield Threat("remote-image", start, reference.end())
+
+
+def _first_targets(text: str, openings: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """The beginning of each image, and where the first target behind it begins."""
+    for start, after in zip(openings, (*openings[1:], len(text)), strict=True):
+        target = text.find("](", start, min(after, start + _IMAGE_REACH))
+        if target >= 0:
+            yield start, target
+
+
+def _image_labels(text: str) -> Iterator[tuple[int, int]]:
+    """The beginning of each image, and the bracket that closes its words, which may hold links and other images."""
+    opened: list[re.Match[str]] = []
+    for bracket in PATTERNS["bracket-or-escape"].finditer(text):
+        if bracket[0] in {"[", "!["}:
+            opened.append(bracket)
+        elif bracket[0] == "]" and opened and (opening := opened.pop())[0] == "![":
+            yield opening.start(), bracket.start()
 
 
 def _remote_labels(text: str) -> frozenset[str]:
-    labels: set[str] = set()
-    for definition in PATTERNS["definition"].finditer(text):
-        opening = text.rfind("[", max(0, definition.start() - _LABEL_REACH), definition.start())
-        if opening >= 0:
-            labels.add(text[opening + 1 : definition.start()].strip().casefold())
-    return frozenset(labels)
+    return frozenset(_normal(definition[1]) for definition in PATTERNS["definition"].finditer(text))
+
+
+def _normal(label: str) -> str:
+    return " ".join(label.split()).casefold()

@@ -278,7 +278,7 @@ def _is_mixed(value: str) -> bool:
     """Whether it has letters and digits, and is no reference and no example."""
     if not any(map(str.isdigit, value)) or not any(map(str.isalpha, value)):
         return False
-    is_reference = value.startswith(("$", "%", "/", "~", "1P", "1p")) or "://" in value
+    is_reference = value.startswith(("$", "%", "/", "~", "1P", "1p", "KeePass")) or "://" in value
     return not is_reference and not PLACEHOLDER.search(value)
 
 

@@ -217,11 +217,9 @@ def _noted(lines: list[str], note: str | None) -> list[str]:
 
 def _heading(category: StyledCategory) -> str:
     """A title as one line; what it ends with is no note of ours, which would stand for every entry below."""
-    if category.title is None:
-        return blocked_line("title")
-    title = " ".join(_lines(category.title))
+    title = " ".join(_lines(blocked_line("title") if category.title is None else category.title))
     brackets = [place for place, letter in enumerate(title) if unicodedata.category(letter) in {"Ps", "Pi"}]
-    if not brackets or _note_at(title[brackets[-1] :]) is None:
+    if category.title is None or not brackets or _note_at(title[brackets[-1] :]) is None:
         return title
     return f"{title[: brackets[-1]]}\\{title[brackets[-1] :]}"
 

@@ -259,9 +259,8 @@ def _referred(reference: str) -> str:
     from html import unescape
 
     char = unescape(reference)
-    if len(char) != 1:
-        return ""
-    return " " if char.isspace() else char if char.isalnum() or char in _SIGNS or _is_suspect(char) else ""
+    char = " " if char.isspace() else char
+    return char if len(char) == 1 and (char.isalnum() or char in _SIGNS or char == " " or _is_suspect(char)) else ""
 
 
 def as_shown(text: str, written: Iterable[tuple[int, int, str]]) -> tuple[str, Callable[[int], int]]:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import chain
 from typing import TypeAlias
 
 from catmem.threats.finding import PATTERNS, Places, Threat, pattern, places, read_table
@@ -256,7 +255,7 @@ def _link_comments(text: str) -> Iterator[Threat]:
 
 def _images(text: str, openings: Sequence[int]) -> Iterator[Threat]:
     remote = _remote_labels(text) if "]:" in text else frozenset[str]()
-    for start, end in chain(_first_targets(text, openings), _image_labels(text)):
+    for start, end in _image_words(text, openings):
         if match := PATTERNS["remote-target"].match(text, end):
             close = text.find(")", match.end(), match.end() + _IMAGE_REACH)
             yield Threat("remote-image", start, close + 1 if close >= 0 else match.end())
@@ -266,22 +265,21 @@ def _images(text: str, openings: Sequence[int]) -> Iterator[Threat]:
                 yield Threat("remote-image", start, reference.end())
 
 
-def _first_targets(text: str, openings: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """The beginning of each image, and where the first target behind it begins."""
+def _image_words(text: str, openings: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Images, each with the first target behind it, and the bracket that closes its words with links and images."""
+    last = 0
     for start, after in zip(openings, (*openings[1:], len(text)), strict=True):
-        target = text.find("](", start, min(after, start + _IMAGE_REACH))
-        if target >= 0:
+        if (target := text.find("](", start, min(after, start + _IMAGE_REACH))) >= 0:
             yield start, target
-
-
-def _image_labels(text: str) -> Iterator[tuple[int, int]]:
-    """The beginning of each image, and the bracket that closes its words, which may hold links and other images."""
-    opened: list[re.Match[str]] = []
-    for bracket in PATTERNS["bracket-or-escape"].finditer(text):
-        if bracket[0] in {"[", "!["}:
-            opened.append(bracket)
-        elif bracket[0] == "]" and opened and (opening := opened.pop())[0] == "![":
-            yield opening.start(), bracket.start()
+        opened: list[re.Match[str]] = []
+        for bracket in PATTERNS["bracket-or-escape"].finditer(text, max(0, start - 1)) if start >= last else ():
+            last = bracket.end()
+            if bracket[0] in {"[", "!["}:
+                opened.append(bracket)
+            elif bracket[0] == "]" and opened and (opening := opened.pop())[0] == "![":
+                yield opening.start(), bracket.start()
+                if not opened:
+                    break
 
 
 def _remote_labels(text: str) -> frozenset[str]:

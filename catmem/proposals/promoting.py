@@ -162,7 +162,7 @@ def _named(workspace: Root, profile: Profile, old_text: str, category: str | Non
     """The one entry that a text means, and its file."""
     documents = {each: read_document(workspace, profile, each) for each in TARGETS}
     slug = None if category is None else workspace.config.taxonomy.category(category)
-    held = [each for each in TARGETS if entries_holding(old_text, documents[each].entries)]
+    held = [each for each in TARGETS if entries_holding(old_text, documents[each].entries, to_agent=False)]
     chosen = held[0] if held else TARGETS[0]
     document = documents[chosen]
     among = [each for each in document.entries if slug in {None, each.category}]

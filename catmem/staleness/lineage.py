@@ -439,9 +439,9 @@ def revisions_of(workspace: Root, store: Store, entity: str, wanted: str) -> set
     refuse_empty(wanted)
     lines = _Lines(workspace, store, entity)
     entries = lines.document.entries
-    held = {each.start for each in entries_holding(wanted, entries)}
+    held = {each.start for each in entries_holding(wanted, entries, to_agent=False)}
     found = [each for each in lines.now() if each.entry.start in held]
-    found = found or [each for each in lines.gone.values() if entries_holding(wanted, [each.entry])]
+    found = found or [each for each in lines.gone.values() if entries_holding(wanted, [each.entry], to_agent=False)]
     if not found:
         raise no_match(wanted, entries, entity, to_agent=False)
     return {each.revision for blamed in found for each in blamed.revisions if each is not None}

@@ -282,7 +282,8 @@ class OperationsWrite(Write):
         except UnreadableError:
             return False  # the refusal is about the file of the write
         there = replace(self.policy, target=target).visible_entries(document)
-        return any(entries_holding(each.old_text, there) for each in self.operations if each.old_text)
+        named = [each.old_text for each in self.operations if each.old_text]
+        return any(entries_holding(each, there, to_agent=self.policy.to_agent) for each in named)
 
 
 # --- which of its two files the operations of a profile mean that name none ----------------------------------------
@@ -337,7 +338,7 @@ def _policy_of_entry(root: Root, operations: Sequence[Operation], every: Sequenc
         slug = None if category is None else policy.category(category)
         seen = [each for each in policy.visible_entries(document) if slug in {None, each.category}]
         there += seen
-        if found := entries_holding(wanted, seen):
+        if found := entries_holding(wanted, seen, to_agent=policy.to_agent):
             holding.append((policy, document, found))
     whole = unify_newlines(wanted).strip()
     exact = [each for each in holding if any(entry.body == whole for entry in each[2])]

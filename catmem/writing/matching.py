@@ -15,7 +15,7 @@ from catmem.errors import AmbiguousError, DriftError, EditError, NoMatchError, N
 from catmem.model.document import Document, Entry
 from catmem.names import parts_of
 from catmem.text import unify_newlines
-from catmem.workspace.seen_entry import preview
+from catmem.workspace.seen_entry import preview, rules_in_each, texts_of
 
 
 def parse_for_write(parse: Callable[[bytes], Document], entity: str, data: bytes) -> Document:
@@ -102,7 +102,7 @@ def find_entry(sight: VisibleEntries, old_text: str, among: Sequence[Entry]) -> 
     """The one entry of ``among`` whose body holds ``old_text``, or whose id it is; and how many say the same as it."""
     # Where several hold it, the one whose whole body it is, if there is one such; of equal ones the first.
     refuse_empty(old_text)
-    found = entries_holding(old_text, among)
+    found = entries_holding(old_text, among, to_agent=sight.to_agent)
     whole = unify_newlines(old_text).strip()
     exact = [entry for entry in found if entry.body == whole]
     for meant in (found, exact):
@@ -118,9 +118,10 @@ def no_match(wanted: str, visible: Sequence[Entry], entity: str, *, to_agent: bo
     look = "List the entries to see" if to_agent else f"See with 'catmem list -p {parts_of(entity).owner}'"
     hint = f"{look} what is there, and give a piece of the text of one."
     words = _words(wanted)
-    shared = [(len(words & _words(entry.body)), -index, entry) for index, entry in enumerate(visible)]
-    alike = sorted((row for row in shared if row[0] > _ALIKE * len(words)), key=lambda row: row[:2], reverse=True)
-    if near := [entry for _, _, entry in alike[:_NEAREST]]:
+    shared = ((len(words & _words(entry.body)), entry) for entry in visible)
+    rows = [row for row in shared if row[0] > _ALIKE * len(words)]
+    alike = [entry for _, entry in sorted(rows, key=lambda row: row[0], reverse=True)]
+    if near := (_not_withheld(alike) if to_agent else alike)[:_NEAREST]:
         quoted = "; ".join(f"{preview(entry, to_agent=to_agent)!r} ({entry.category})" for entry in near)
         hint = f"The nearest: {quoted}. Give a piece of the text as it is there; a list shows the others."
     return NoMatchError(f"no entry of {entity} holds {shown(wanted)}", hint=hint)
@@ -136,17 +137,27 @@ def refuse_empty(old_text: str) -> None:
         )
 
 
-def entries_holding(wanted: str, among: Sequence[Entry]) -> list[Entry]:
-    """The entries whose body holds a text; those of an id, where it is one that an entry has."""
+def entries_holding(wanted: str, among: Sequence[Entry], *, to_agent: bool) -> list[Entry]:
+    """The entries whose body holds a text; those of an id, where it is one that an entry has.
+
+    An agent names what is withheld from it by the id alone: by words it could guess them piece by piece.
+    """
     if _ID.fullmatch(wanted):
         named = [entry for entry in among if entry.id == wanted]
         if named:
             return named
     # A text that came through a shell or a model may have other newlines than the body, and one more at its end.
     for text in dict.fromkeys((wanted, unify_newlines(wanted), unify_newlines(wanted).strip())):
-        if found := [entry for entry in among if may_hold(entry, text) and text in entry.body]:
+        found = [entry for entry in among if may_hold(entry, text) and text in entry.body]
+        if found := _not_withheld(found) if to_agent else found:
             return found
     return []
+
+
+def _not_withheld(entries: Sequence[Entry]) -> list[Entry]:
+    return [
+        entry for entry, rules in zip(entries, rules_in_each(list(map(texts_of, entries))), strict=True) if not rules
+    ]
 
 
 def may_hold(entry: Entry, text: str) -> bool:

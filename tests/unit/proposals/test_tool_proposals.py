@@ -163,9 +163,9 @@ def test_an_entry_that_went_where_it_is_hidden_is_gone(ws):
 
 def test_hostile_words_are_withheld(ws):
     name = call(ws, **CHANGE)["waiting"]
-    ws.replace("neo", "Fridays", f"Deploys go out on Fridays. {HOSTILE}", category="rules")
+    hostile = ws.replace("neo", "Fridays", f"Deploys go out on Fridays. {HOSTILE}", category="rules").entries[0]
     ws.reject(name, reason=HOSTILE)
-    other = ws.replace("neo", "Fridays", "Deploys go out.", category="rules", actor="neo").waiting
+    other = ws.replace("neo", hostile.id, "Deploys go out.", category="rules", actor="neo").waiting
     told = json.dumps(call(ws, action="proposals"))
     assert other in told
     assert HOSTILE not in told

@@ -407,6 +407,34 @@ def test_what_a_prompt_withholds_is_withheld_here(call, workspace):
     assert "gnore" not in json.dumps(call(action="remove", old_text="zebra instructions"))
 
 
+@pytest.mark.parametrize("target", [{}, {"target": "user"}])
+@together(
+    "how",
+    [
+        {"action": "remove"},
+        {"action": "replace", "content": "Else."},
+        {"action": "remove", "expected": "b2:" + "0" * 32},
+    ],
+)
+def test_what_is_withheld_is_not_guessed_piece_by_piece(call, workspace, how, target):
+    answers = []
+    for text in ("## Talk\nOffice safe. Passwort: Sommer24!x\n", "## Talk\n"):
+        put_bytes(workspace, "neo/user", text)
+        for guess in ("Passwort: S", "office safe passwort sommer24", "Passwort: T"):
+            answer = call(**how, **target, old_text=guess)
+            rest = {key: answer[key] for key in answer.keys() - {"entries", "total", "usage"}}
+            answers.append(json.dumps(rest, sort_keys=True).replace(guess, "GUESS"))
+            assert answer["reason"] == "no_match"
+            assert text_of(workspace) == text
+    assert len(set(answers)) == 1
+
+
+def test_what_is_withheld_makes_no_other_entry_ambiguous(call, workspace):
+    put_bytes(workspace, "neo/user", "## Talk\nOffice safe. Passwort: Sommer24!x\n§\nThe office is open.\n")
+    assert call(action="remove", old_text="ffice")["success"]
+    assert text_of(workspace) == "## Talk\nOffice safe. Passwort: Sommer24!x\n"
+
+
 def test_an_answer_shows_so_many_entries_and_so_much_of_a_long_one(call, workspace):
     put_bytes(workspace, "neo/user", "## Talk\n" + "\n§\n".join(f"e{n}" for n in range(60)) + "\n")
     answer = call(action="list")

@@ -331,10 +331,14 @@ def changes_of(
 
 def _now(was: Sequence[Version], head: Sequence[Version], changed: Sequence[int]) -> dict[int, Version | None]:
     """What some entries of the base are in the head: the very same where it is there, else what became of it."""
+    if not changed:
+        return {}
+    # Another entry in the same words takes no place of one that is as it was.
     there = {version[:2]: version for version in head}
-    pairs = pair_entries(was, head) if changed else {}
+    same = {version.key: version for version in head}
+    pairs = pair_entries(was, head)
     became = {index: head[pairs[index]] if index in pairs else None for index in changed}
-    return {index: there.get(was[index][:2], became[index]) for index in changed}
+    return {index: same.get(was[index].key) or there.get(was[index][:2], became[index]) for index in changed}
 
 
 # --- what a caller may know: a person all; a profile its own, and those that it may approve --------------------------

@@ -324,7 +324,8 @@ def has_to_wait(workspace: Root, entity: str, change: Change, before: bytes, aft
         return False
     from catmem.staleness.lineage import differing, histories_of
 
-    closes = policy.agents != "off" and _closes_unmerged(workspace, entity, change, writer)
+    is_off = policy.agents == "off" and not policy.categories.patterns
+    closes = not is_off and _closes_unmerged(workspace, entity, change, writer)
     if closes or before == after or policy.agents == "all":
         return closes or before != after
     try:

@@ -271,15 +271,43 @@ def test_a_branch_on_older_text_makes_no_entry_foreign(ws):
     assert not waits(ws, replace(words, "A note in other words."))
 
 
-def test_no_agent_drops_the_branch_of_another(ws):
+@pytest.mark.parametrize(
+    "approval", ["others", "{agents: off, categories: [talk]}", "{agents: off, categories: [pay]}"]
+)
+def test_no_agent_drops_the_branch_of_another(tmp_path, approval):
+    ws = make_root(tmp_path, config=f"approval: {approval}\n", profiles=PROFILES, files={"neo/user": TEXT})
     ws.add("neo", "First.", category="talk")
     before = ws.store.head("neo/user").revision
     ws.add("neo", "Second.", category="talk")
     branch = ws.add("neo", "By hand.", category="talk", expected=before, on_stale="branch").revision
     with pytest.raises(ApprovalError):
         ws.merge("neo/user", [branch], drop=True, actor="boss")
-    assert ws.merge("neo/user", [branch], actor="boss").revision
-    assert "By hand." in text_of(ws)
+    if "talk" not in approval:
+        assert ws.merge("neo/user", [branch], actor="boss").revision
+        assert "By hand." in text_of(ws)
+
+
+def test_where_nothing_waits_an_agent_drops_a_branch(tmp_path):
+    ws = make_root(tmp_path, config="approval: {agents: off, most: 3}\n", profiles=PROFILES, files={"neo/user": TEXT})
+    before = ws.store.head("neo/user").revision
+    ws.add("neo", "Second.", category="talk")
+    branch = ws.add("neo", "By hand.", category="talk", expected=before, on_stale="branch").revision
+    assert ws.merge("neo/user", [branch], drop=True, actor="boss").revision
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_an_entry_of_its_own_in_the_same_words_makes_no_proposal_stale(tmp_path, first):
+    entries = ["[source: letter] Small commits.", "Else."]
+    text = "## Talk\n" + "\n§\n".join(entries if first else reversed(entries)) + "\n"
+    ws = make_root(tmp_path, config="approval: others\n", profiles=PROFILES, files={"neo/user": text})
+    name = ws.replace("neo", "Small", "Commits of one change.", actor="boss").waiting
+    own(ws, "Own note.")
+    ws.replace("neo", "Own note.", "Small commits.", actor="neo")
+    assert text_of(ws).count("Small commits.") == 2
+    assert [each.state for each in ws.proposals()] == ["waiting"]
+    ws.approve(name)
+    assert "[source: letter] Commits of one change." in text_of(ws)
+    assert text_of(ws).count("Small commits.") == 1
 
 
 # --- how often it is read ------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -22,7 +23,9 @@ from catmem.store.contract import DECISION, Kept, Revision
 from catmem.text import unify_newlines
 
 _MARKER = re.compile(r"[-*+] ")
-_ENCODINGS = ("utf-8", "cp1252", "utf-16-le", "utf-16-be")
+_ENCODINGS = ("utf-8", "cp1252", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
+_QUOTED = r"(?:(?<=\n)[>#][ \t\r\n>#]*)?"
+"""The marks of a quotation or a comment, before the words go on in a new line."""
 
 
 # --- how words are found ---------------------------------------------------------------------------------------------
@@ -42,24 +45,37 @@ def _readings(data: bytes) -> Iterator[str]:
         yield data.decode()
     except UnicodeDecodeError:
         yield from (data.decode(each, errors="replace") for each in _ENCODINGS)
+    else:  # ASCII in two or four bytes each is UTF-8 too
+        yield from (data.decode(each, errors="replace") for each in _ENCODINGS if b"\0" in data)
 
 
 @lru_cache(maxsize=64)
 def spelled(words: str, *, escaped: bool = True) -> re.Pattern[str]:
     """A pattern for all spellings of words; the ``escaped`` ones take longer to look for."""
-    pieces = re.split(r"[ \t\r\n]+", words)
+    blank = r"[ \t\r\n]+"
     if escaped:
-        blank = r"(?:[ \t\r\n]|\\(?:[ntr\n]|u(?i:0020|0009|000a|000d)))+"
-        return re.compile(blank.join("".join(map(_spellings, each)) for each in pieces))
-    return re.compile(r"[ \t\r\n]+".join(re.escape(each).replace("'", "''?") for each in pieces))
+        blank = r"(?:[ \t\r\n]|\\(?:[ntr\n ]|(?:x|u00|U000000)(?i:20|09|0a|0d)))+"
+    ways = []
+    for said in dict.fromkeys((words, unicodedata.normalize("NFC", words))):
+        pieces = re.split(r"[ \t\r\n]+", said)
+        ways.append(
+            (blank + _QUOTED).join("".join(_spellings(each, escaped=escaped) for each in piece) for piece in pieces)
+        )
+    return re.compile(f"(?:{'|'.join(ways)})")
 
 
-def _spellings(character: str) -> str:
-    units = character.encode("utf-16-be").hex()
-    escape = "".join(rf"\\u(?i:{units[start : start + 4]})" for start in range(0, len(units), 4))
-    short = re.escape(json.dumps(character, ensure_ascii=False)[1:-1].replace("/", "\\/"))
-    plain = "''?" if character == "'" else re.escape(character)
-    return f"(?:{plain}|{short}|{escape})"
+def _spellings(character: str, *, escaped: bool) -> str:
+    ways = ["''?" if character == "'" else re.escape(character)]
+    if escaped:
+        code, units = f"{ord(character):08x}", character.encode("utf-16-be").hex()
+        escapes = [r"\\".join(f"u(?i:{units[start : start + 4]})" for start in range(0, len(units), 4))]
+        escapes += [f"U(?i:{code})", *([f"x(?i:{code[6:]})"] if code < "00000100" else [])]
+        ways.append(re.escape(json.dumps(character, ensure_ascii=False)[1:-1].replace("/", "\\/")))
+        ways.append(rf"\\(?:{'|'.join(escapes)})")
+    parts = unicodedata.normalize("NFD", character)
+    if parts != character:
+        ways.append("".join(_spellings(each, escaped=escaped) for each in parts))
+    return f"(?:{'|'.join(dict.fromkeys(ways))})"
 
 
 @lru_cache(maxsize=64)

@@ -10,7 +10,7 @@ from catmem.errors import UnreadableError
 from catmem.model.document import parse
 from catmem.seeding.seed_lock import LOCK_NAME
 from catmem.workspace.purging import purge
-from catmem.workspace.redaction import Redaction
+from catmem.workspace.redaction import Redaction, content_redaction, said_in
 from catmem.workspace.upkeep import fsck
 from catmem.workspace.workspace import Workspace
 from tests.golden.case import put
@@ -246,6 +246,26 @@ def test_where_there_are_no_entries_the_end_of_a_line_counts(data):
     assert redaction("secret").in_bytes(data)
     assert redaction("now\nsecret").in_bytes(data)
     assert not redaction("secret").in_bytes(b"\xffsecrets\nno secret!\ntwo\nother")
+
+
+@together(
+    "text",
+    [
+        r'[source: "Z\xfcrich Quartz 4711\x2d2209"]',
+        r'"Z\U000000FCrich\x20Quartz 4711\u002D2209"',
+        "> Z\xfcrich\n> Quartz 4711-2209",
+        "# Z\xfcrich Quartz\n#  4711-2209",
+        "Zu\u0308rich Quartz 4711-2209",
+        r"Zu\u0308rich Quartz 4711-2209",
+    ],
+)
+def test_words_are_found_in_other_spellings_of_them(text):
+    for words in ("Z\xfcrich Quartz 4711-2209", "Zu\u0308rich Quartz 4711-2209"):
+        assert said_in(words, text)
+        for encoding in ("utf-8", "utf-16-le", "utf-32", "utf-32-be"):
+            assert said_in(words, text.encode(encoding))
+        assert content_redaction(words)(text.encode()) == b"[purged]"
+    assert not said_in("Z\xfcrich Quartz 4711-2209", "Z\xfcrich > Quartz 4711-2209")
 
 
 @together("text", ["4711", "caf\xe9 4711"])

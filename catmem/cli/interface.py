@@ -256,9 +256,15 @@ def show(asked: Call, done: Outcome) -> None:
         _render(asked, done.value)
 
 
+_OF_STORES = {"branches", "control", "history", "reports", "upkeep"}
+"""Modules of rows whose texts are in ``cli/store_texts``."""
+
+
 def _render(asked: Call, value: Any) -> None:  # noqa: ANN401 - of a type that ``TEXTS`` knows
     package, _, module = asked.operation.run.__module__.rpartition(".")
-    name = "catmem.cli.texts" if package == "catmem.ops" else f"{package or module}.texts"
+    name = f"{package or module}.texts"
+    if package == "catmem.ops":
+        name = "catmem.cli.store_texts" if module in _OF_STORES else "catmem.cli.texts"
     try:
         texts = import_module(name).TEXTS
     except ModuleNotFoundError as error:

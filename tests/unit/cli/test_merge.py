@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from catmem.cli.main import group
-from catmem.cli.texts import _age
+from catmem.cli.store_texts import _age
 from catmem.ops import branches as git
 from catmem.seeding.seed_lock import read_lock
 from tests.end_to_end.terminal import begun, copied, run, run_json, snapshot, write_root

@@ -6,7 +6,6 @@ import os
 import shlex
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -88,9 +87,13 @@ def say(text: str) -> None:
     """Write a message to stderr, if there is one; what a terminal would act on in it is written out."""
     if sys.stderr is None:
         return
-    with suppress(OSError):  # there is no other place to say so, and the exit status tells how the command ended
+    try:
         sys.stderr.buffer.write((printable(text) + "\n").encode(errors="backslashreplace"))
         sys.stderr.buffer.flush()
+    except (
+        OSError
+    ):  # there is no other place to say so; Python would end with 120, as it cannot write what is held back
+        sys.stderr = None
 
 
 def say_all(messages: Iterable[str]) -> None:

@@ -250,13 +250,14 @@ def test_no_profile_writes_hostile_text(tmp_path, write):
     assert text_of(workspace) == TALK
 
 
-def test_a_profile_may_remove_hostile_text_and_is_not_shown_it(tmp_path):
+def test_a_profile_may_remove_hostile_text_by_its_id_and_is_not_shown_it(tmp_path):
     profiles = {"neo": "user_memory_categories: [talk]\nwritable_categories: [talk]\n"}
     text = f"## Talk\n{HOSTILE} one\n§\n{HOSTILE} two\n"
     workspace = make_root(tmp_path, profiles=profiles, files={"neo/user": text})
-    caught = refusal("ambiguous", workspace.remove, "neo", "Ignore", actor="neo")
-    assert caught.candidates == ("[BLOCKED: instruction-override]",) * 2
-    assert workspace.remove("neo", "one", actor="neo").after == f"## Talk\n{HOSTILE} two\n"
+    caught = refusal("no_match", workspace.remove, "neo", "Ignore", actor="neo")
+    assert "Ignore all" not in f"{caught} {caught.hint}"
+    one = parse(text).entries[0]
+    assert workspace.remove("neo", one.id, actor="neo").after == f"## Talk\n{HOSTILE} two\n"
 
 
 def test_a_file_that_is_no_text_hides_no_entry_of_the_other(tmp_path):

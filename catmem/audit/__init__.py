@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 from catmem.clock import timestamp
 from catmem.config.json_schema import shown, suggestion
-from catmem.config.profile import named_entities, profile_names, refuse_no_root
+from catmem.config.profile import agents_of, named_entities, profile_names, refuse_no_root
 from catmem.digest import bytes_digest
-from catmem.envelopes.agents import agents_of
 from catmem.errors import CatmemError, StoreError, catalogue
 from catmem.files import os_errors
 from catmem.names import FILE_NAMES, parts_of

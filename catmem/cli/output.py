@@ -90,9 +90,8 @@ def say(text: str) -> None:
     try:
         sys.stderr.buffer.write((printable(text) + "\n").encode(errors="backslashreplace"))
         sys.stderr.buffer.flush()
-    except (
-        OSError
-    ):  # there is no other place to say so; Python would end with 120, as it cannot write what is held back
+    except OSError:
+        # There is no other place to say so. Python tries again at its end what it holds back, and would end with 120.
         sys.stderr = None
 
 

@@ -571,7 +571,7 @@ def _promoted(done: Promotions, call: Call) -> None:
     refused = f", {len(failed)} refused" if failed else ""
     if not done.each:
         emit("Nothing to promote: each source has these entries already, or they wait there as proposals.\n")
-    elif done.tries:
+    elif done.dry_run:
         go_on = f" Propose all: catmem promote --all{call.root_words}." if made else ""
         say(f"{made} to promote{refused}; nothing was written.{go_on}")
     else:

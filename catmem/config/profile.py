@@ -227,6 +227,11 @@ def profile_names(folder: Path) -> list[str]:
     return [file.stem for file in profile_files(folder) if is_name(file.stem) and file.suffix in YAML_SUFFIXES]
 
 
+def agents_of(config: Config) -> dict[str, str]:
+    """The profile of each agent of the root, by the agent; a profile is the agent of its own name."""
+    return {name: name for name in profile_names(config.profiles_dir)} | dict(config.agents)
+
+
 def named_entities(config: Config) -> list[str]:
     """Both files of each profile, also of one that is not right, and the entities that catmem.yaml declares."""
     files = (f"{name}/{target}" for name in profile_names(config.profiles_dir) for target in TARGETS)

@@ -23,7 +23,7 @@ from typing import Literal, NamedTuple, TypeVar
 from catmem import clock
 from catmem.config.config import Config, expand_user, user_folder
 from catmem.config.json_schema import shown, suggestion
-from catmem.config.profile import Profile, has_profile, profile_names, refuse_no_root
+from catmem.config.profile import Profile, agents_of, has_profile, refuse_no_root
 from catmem.digest import bytes_digest, canonical_json
 from catmem.errors import ConfigError, UnknownNameError
 from catmem.files import os_errors, permission_or_io
@@ -35,11 +35,6 @@ from catmem.workspace.root import Root
 def role_hash(profile: Profile) -> str:
     """The digest of a profile with everything inherited in it: equal roles have equal ones."""
     return bytes_digest(canonical_json(profile.canonical()))
-
-
-def agents_of(config: Config) -> dict[str, str]:
-    """The profile of each agent of the root, by the agent; a profile is the agent of its own name."""
-    return {name: name for name in profile_names(config.profiles_dir)} | dict(config.agents)
 
 
 def profile_of(config: Config, agent: str) -> str | None:

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from catmem import clock
 from catmem.config.config import Config, expand_user
-from catmem.config.profile import refuse_no_root
-from catmem.envelopes.agents import SecretFiles, agents_of, no_agent, refuse_bad_agent
+from catmem.config.profile import agents_of, refuse_no_root
+from catmem.envelopes.agents import SecretFiles, no_agent, refuse_bad_agent
 from catmem.errors import CatmemError, ConfigError, RequestError, UnreadableError
 from catmem.files import locked_folder, read_bounded, write_private
 from catmem.store.contract import PERSON, SIDECAR

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left, insort
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import groupby, pairwise
 from operator import attrgetter
 from typing import Any, Literal, TypeAlias
@@ -23,10 +23,11 @@ from catmem.errors import CatmemError, wrong_type
 from catmem.linting.rule import Diagnostic, Finding, LintSettings, Region, Rule, all_rules, read_settings
 from catmem.model.document import Document, Entry, TagValue, first_of_each, parse
 from catmem.model.edit import TextEdit, apply_edits
+from catmem.model.slips import entry_at
 from catmem.names import Target
 from catmem.syntax import tags as tag_blocks
-from catmem.syntax.scan import Header, closed_spans
-from catmem.text import BOM, LineIndex
+from catmem.syntax.scan import Header
+from catmem.text import LineIndex
 
 DATES = ("verified_date", "created", "expires")
 """The tags that hold a day."""
@@ -187,41 +188,6 @@ def value_span(entry: LintedEntry, key: str, value: object) -> tuple[int, int]:
     span = key_span(entry, key)
     found = re.compile(rf": +({re.escape(str(value))}) *[\],\r\n]").match(entry.raw, span[1] - entry.start)
     return (entry.start + found.start(1), entry.start + found.end(1)) if found else span
-
-
-def entry_at(entries: Sequence[LintedEntry], offset: int) -> LintedEntry | None:
-    """The entry that holds ``offset``, or begins behind the blanks there."""
-    index = bisect_right(entries, offset, key=lambda entry: entry.start) - 1
-    # Blanks before a fence on the first line of an entry are not part of the entry.
-    for place in (index, index + 1):
-        if 0 <= place < len(entries) and offset < entries[place].end:
-            return entries[place]
-    return None
-
-
-def closed_places(file: LintedFile) -> Callable[[int], bool]:
-    """Whether an offset is in a closed fence or comment of an entry, each of which is read once, when asked for."""
-    spans = cache(lambda entry: closed_spans(entry.raw))
-
-    def holds(offset: int) -> bool:
-        entry = entry_at(file.entries, offset)
-        if entry is None:
-            return False
-        index = bisect_right(spans(entry), offset - entry.start, key=lambda span: span[0]) - 1
-        return index >= 0 and offset - entry.start < spans(entry)[index][1]
-
-    return holds
-
-
-def lines_with(text: str, sign: str) -> Iterator[tuple[int, str]]:
-    """Each line that holds ``sign``, without blanks and CR at its end, with its place."""
-    position = text.find(sign)
-    while position >= 0:
-        start = text.rfind("\n", 0, position) + 1 or (1 if text.startswith(BOM) else 0)
-        end = text.find("\n", position)
-        end = len(text) if end < 0 else end
-        yield start, text[start:end].rstrip(" \t\r")
-        position = text.find(sign, end)
 
 
 # --- running the rules ------------------------------------------------------------------------------------------------

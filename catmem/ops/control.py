@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from catmem.audit import EVERYTHING, Filter, read_audit, unknown_names
 from catmem.config.config import Config
-from catmem.config.profile import refuse_no_root
+from catmem.config.profile import agents_of, refuse_no_root
 from catmem.envelopes import agents
 from catmem.envelopes.agents import Key, keys_folder, list_keys, new_key, profile_of, remove_keys
 from catmem.envelopes.envelope import MOST_BYTES, Envelope, json_of
@@ -355,5 +355,5 @@ def role_hash(call: Call, *, name: Annotated[str, P(argument=True)]) -> Outcome:
     """
     profile = call.root.profile(name)
     digest = agents.role_hash(profile)
-    bound = sorted(agent for agent, of in agents.agents_of(call.root.config).items() if of == profile.name)
+    bound = sorted(agent for agent, of in agents_of(call.root.config).items() if of == profile.name)
     return Outcome(digest, {"profile": profile.name, "role_hash": digest, "agents": bound})

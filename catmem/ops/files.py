@@ -154,9 +154,8 @@ def _made(call: Call, folder: Path, profiles: Sequence[str], start: Sequence[str
     made = NewRoot(folder)
     if not git_alone:
         made = make_root(folder, example=example, profiles=profiles, start=start, dry_run=call.dry_run)
-    if (
-        start and not call.dry_run
-    ):  # with a history from the first day, what another program writes later is known as such
+    if start and not call.dry_run:
+        # With a history from the first day, what another program writes later is known as such.
         workspace = Workspace.open(made.root, search=False)
         for target, name in FILE_NAMES.items():
             copy = f"homes/orchestrator/{name}"

@@ -152,7 +152,7 @@ def list_(
 
 
 def _tell_of_slips(call: Call, profile: str | None, category: str | None) -> None:
-    """Say to a person which ``category`` was meant; of a profile which files lost their text, too, and of selectors."""
+    """Say to a person which ``category`` was meant, and what the files and selectors of a profile lack."""
     if profile is None:
         tell_of_category(call, category)
     if profile is None or call.for_program:

@@ -270,7 +270,7 @@ class Promotions:
     """What became of each; what a person rejected before is no failure."""
 
     each: "Sequence[Promoted]"
-    tries: bool
+    dry_run: bool
 
     @property
     def failed(self) -> Sequence[CatmemError]:
@@ -330,24 +330,24 @@ def promote(
             if categories:
                 raise UnknownNameError(f"no category fits {selector}", code="unknown_category", hint=hint)
             call.tell(f"no category fits {selector}, which approval.promote in catmem.yaml names. {hint}")
-        tries = call.dry_run or not all_learned
-        external = _external(call, promoted_between(workspace, profile)[0], tries=tries)
-        learned, wrong = promote_learned(workspace, profile, categories=categories, dry_run=tries)
-        done = Promotions(learned, tries)
+        dry_run = call.dry_run or not all_learned
+        external = _external(call, promoted_between(workspace, profile)[0], dry_run=dry_run)
+        learned, wrong = promote_learned(workspace, profile, categories=categories, dry_run=dry_run)
+        done = Promotions(learned, dry_run)
         status = 0 if wrong else max((error.exit_status for error in done.failed), default=0)
-        said = {"promoted": done.each, "external": external, "dry_run": tries, "unreadable": wrong}
+        said = {"promoted": done.each, "external": external, "dry_run": dry_run, "unreadable": wrong}
         return Outcome(done, said, problems=wrong, status=status)
     if profile is None:
         raise UsageError("Say whose entry it is: -p NAME ENTRY.")
     if len(categories) > 1:
         raise UsageError("With an ENTRY, -c names its one category.")
-    external = _external(call, promoted_between(workspace, profile, to)[0], tries=call.dry_run)
+    external = _external(call, promoted_between(workspace, profile, to)[0], dry_run=call.dry_run)
     how: How = {"reason": reason, "proposes": propose, "dry_run": call.dry_run}
     written = promoted(workspace, profile, entry, to, category=next(iter(categories), None), **how).written
     return Outcome(written, more={"external": external})
 
 
-def _external(call: Call, sides: Iterable[tuple[Profile, Profile]], *, tries: bool) -> list[ExternalChange]:
+def _external(call: Call, sides: Iterable[tuple[Profile, Profile]], *, dry_run: bool) -> list[ExternalChange]:
     """Take what another program changed in the files of both sides into the history, and show it."""
     store, found = call.root.store, []
     for entity in dict.fromkeys(f"{each.name}/{target}" for pair in sides for each in pair for target in TARGETS):
@@ -355,7 +355,7 @@ def _external(call: Call, sides: Iterable[tuple[Profile, Profile]], *, tries: bo
         if head is None or head.digest == now.digest:
             continue
         changed = difference(call.root, entity, store.read(entity, head.revision).data, now.data)
-        stays = tries or now.data.decode(errors="ignore").encode() != now.data  # what is no text stays for fsck
+        stays = dry_run or now.data.decode(errors="ignore").encode() != now.data  # what is no text stays for fsck
         found.append(ExternalChange(entity, None if stays else adopt(call.root, entity), changed))
         call.show(found[-1])
     return found

@@ -221,10 +221,9 @@ def _repaired(call: Call, entity: str, *, yes: bool) -> Outcome:
     plan = plan_repair(call.root, entity)
     if not yes:
         return Outcome(plan, status=FINDINGS if plan.changed else 0)
-    # What would be done is said of no repair that is made; what is gone is.
-    done = apply(
-        replace(plan, notes=plan.notes[1:] if plan.changes else plan.notes), partial(write_repaired, call.root)
-    )
+    # The first note says what a repair would do, so one that is made goes without it.
+    notes = plan.notes[1:] if plan.changes else plan.notes
+    done = apply(replace(plan, notes=notes), partial(write_repaired, call.root))
     return Outcome(done, problems=done.errors)
 
 

@@ -19,10 +19,9 @@ from catmem.config.profile import Profile, has_profile, limit_of, memory_dir, on
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError, ConfigError, DriftError, EditError, UnknownNameError, UnreadableError, wrong_type
 from catmem.files import shown_path
-from catmem.linting.linted import LintedFile
-from catmem.linting.rules.structure import heading_slips
 from catmem.model.document import Document, Version
 from catmem.model.layout import shared_within
+from catmem.model.slips import heading_slips
 from catmem.names import TARGETS, UNCATEGORIZED, is_entity, parts_of
 from catmem.seeding.plan import SeedPlan, SeedRequest, seed_chain, seed_order
 from catmem.seeding.seed_lock import LOCK_NAME, SeedFile, SeedLock, SeedRecord
@@ -355,7 +354,7 @@ class _Planning:
             for category in filter(mistyped.__contains__, document.by_category):
                 near = mistyped[category]
                 yield f"no profile names {category}, which is a category of {entity}; did you mean {near!r}?"
-            for start, _, title in heading_slips(LintedFile(entity, document=document), taxonomy):
+            for start, _, title in heading_slips(document, taxonomy.named):
                 line = document.line(start)
                 yield f"line {line} of {entity} looks like a section header and is text of an entry: ## {title}"
         for name, profile in self.profiles.items():

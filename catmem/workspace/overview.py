@@ -21,9 +21,8 @@ from catmem.config.access import all_problems, meant_category
 from catmem.config.profile import ORCHESTRATOR_TIER, Profile
 from catmem.digest import bytes_digest
 from catmem.errors import CatmemError
-from catmem.linting.linted import LintedFile
-from catmem.linting.rules.structure import heading_slips
 from catmem.merging.branches import branches_of_all
+from catmem.model.slips import heading_slips
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED, parts_of
 from catmem.prompt.sizes import Sizes, Use, WholeSizes, measure
 from catmem.proposals.promoting import Learned, promoted_categories, proposed
@@ -282,7 +281,7 @@ def _looked_at(
             tuple((fact.entry.id, fact.state) for fact in due),
             conflict_at(document.text) is not None,
             sum(problem.rule == "bad-tag" for problem in all_problems(document, workspace.config)),
-            len([*heading_slips(LintedFile(entity, document=document), workspace.config.taxonomy)]),
+            len([*heading_slips(document, workspace.config.taxonomy.named)]),
         )
     is_whole = len(held) == len(TARGETS)
     sizes = measure(WholeSizes(profile, documents, workspace.config, day), profile) if is_whole else None

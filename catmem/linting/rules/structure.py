@@ -10,13 +10,13 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 
 from catmem.config.access import meant_category, undeclared_sections, visible_categories
-from catmem.config.config import Taxonomy
 from catmem.errors import NotUtf8Error
-from catmem.linting.linted import Context, LintedEntry, LintedFile, closed_places, entry_at, lines_with
+from catmem.linting.linted import Context, LintedEntry, LintedFile
 from catmem.linting.rule import Finding, Fix, Related, rule
 from catmem.model.document import Document, Section, unclosed
 from catmem.model.edit import TextEdit, apply_edits
-from catmem.names import UNCATEGORIZED, slugify
+from catmem.model.slips import closed_places, entry_at, heading_slips, lines_with
+from catmem.names import UNCATEGORIZED
 from catmem.text import conflict_at
 
 _FENCE = re.compile(r" {0,3}(`{3,}+|~{3,}+|<!--)")
@@ -45,7 +45,7 @@ def near_miss_delimiter(file: LintedFile, _: Context) -> Iterator[Finding]:
     document, text = file.document, file.document.text
     if text.count("§") == len(document.scan.newlines):
         return
-    newline, closed = document.newline, closed_places(file)
+    newline, closed = document.newline, closed_places(document)
     for start, line in lines_with(text, "§"):
         new = _meant(line, newline)
         if new is not None and not closed(start):
@@ -95,8 +95,6 @@ def unreadable(file: LintedFile, _: Context) -> Iterator[Finding]:
 
 
 _MOST_READINGS = 20
-
-_HEADING = re.compile(r"([ \t]{0,3}+(#{1,6}+)[ \t]*+)([^\n#][^\n]{0,128}+)(?=\n|\Z)")
 
 
 @rule("CM102", "duplicate-section", fixes="safe")
@@ -194,30 +192,10 @@ def _retitled(section: Section, near: str, context: Context) -> Fix:
 @rule("CM104", "heading-level-slip", fixes="unsafe")
 def heading_level_slip(file: LintedFile, context: Context) -> Iterator[Finding]:
     """Find headings that look like a section header and are none."""
-    for start, end, title in heading_slips(file, context.taxonomy):
+    for start, end, title in heading_slips(file.document, context.taxonomy.named):
         fix = Fix((TextEdit(start, end, f"## {title}"),), safe=False, message="Make it a section header")
         message = f"this looks like the header of section {context.taxonomy.category(title)} and is text of an entry"
         yield Finding(start, end, message, "A section header is '## ' and the title, without an indent.", fix)
-
-
-def heading_slips(file: LintedFile, taxonomy: Taxonomy) -> Iterator[tuple[int, int, str]]:
-    """The spans and titles of headings that look like a section header and are none."""
-    text, closed = file.document.text, closed_places(file)
-    starts = {header.start for header in file.headers}
-    if file.document.scan.title:
-        starts.add(file.document.scan.title.start)
-    present = {header.category for header in file.headers}
-    for start, _ in lines_with(text, "#"):
-        match = _HEADING.match(text, start)
-        if match is None or start in starts or closed(start):
-            continue
-        level, title = len(match[2]), match[3].strip().rstrip("#").rstrip()
-        slug = slugify(title)
-        known = taxonomy.named(slug) is not None or slug in present
-        near_header = level == len("##") and bool(starts) and match[1][-1:] != "\t" and match[1] != "## "
-        spaced = match[1][-1:] in " \t" or level == len("##")
-        if slug and slug != UNCATEGORIZED and ((known and spaced) or near_header):
-            yield start, start + len(match[0].rstrip()), title
 
 
 @rule("CM106", "empty-section", severity="hint", fixes="unsafe")

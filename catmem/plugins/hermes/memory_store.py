@@ -2,7 +2,7 @@
 
 ::
 
-    Hermes's memory tool ── add, replace, remove, apply_batch ──> MemoryStore ── store_text    entries of any file
+    Hermes's memory tool ── add, replace, remove, apply_batch ──> MemoryStore ── HermesDraft   entries of any file
                                                                       └──────── GuardedFiles  guarded, with a history
 
 What differs is what used to hurt: docs/hermes-store.md has the list. The module is a plugin of Hermes Agent's, too (the

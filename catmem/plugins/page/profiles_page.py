@@ -1,4 +1,4 @@
-"""All profiles at a glance; the prompt of one, and why; a whole file; who may do what; what a seed would change."""
+"""Profiles at a glance; a prompt, and why; a whole file; who may do what; seeds; a search; what lint finds."""
 
 from __future__ import annotations
 

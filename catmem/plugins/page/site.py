@@ -12,7 +12,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from catmem.errors import RequestError
-from catmem.plugins.page import entries_page, history_page, page_view, profiles_page, proposals_page
+from catmem.plugins.page import decisions_page, entries_page, history_page, page_view, profiles_page
 
 view, change = page_view.reading, page_view.writing
 error_page = page_view.error_page
@@ -20,14 +20,14 @@ STATIC = Path(__file__).parent / "static"
 
 VIEWS = {
     "/": view(profiles_page.overview),
-    "/page/queue": view(proposals_page.queue, "profile", "state", "entry", "page"),
-    "/proposals": view(proposals_page.all_proposals, "profile", "category", "page"),
-    "/proposals/{id}": view(proposals_page.one_proposal),
+    "/page/queue": view(decisions_page.queue, "profile", "state", "entry", "page"),
+    "/proposals": view(decisions_page.all_proposals, "profile", "category", "page"),
+    "/proposals/{id}": view(decisions_page.one_proposal),
     "/page/profiles/{name}": view(profiles_page.profile_prompt),
     "/page/files/{name}/{target}": view(profiles_page.whole_file, "category", "entry", "page"),
-    "/page/sort/{name}/{target}": view(proposals_page.unsorted, "page"),
-    "/page/tidy": view(proposals_page.tidy, "page"),
-    "/page/promote": view(proposals_page.promote, "page"),
+    "/page/sort/{name}/{target}": view(decisions_page.unsorted, "page"),
+    "/page/tidy": view(decisions_page.tidy, "page"),
+    "/page/promote": view(decisions_page.promote, "page"),
     "/page/edit/{name}/{target}": view(entries_page.edit_form, "entry", "where", "next", "back"),
     "/page/history/{name}/{target}": view(history_page.history, "page"),
     "/page/history/{name}/{target}/{revision}": view(history_page.revision, "since", "to"),
@@ -58,17 +58,17 @@ CHANGES = {
     "/page/change/edit": change(entries_page.edit, *_ENTRY, *_DRAFT, "verified", says="Save"),
     "/page/change/add": change(entries_page.add, *_DRAFT, says="Add it"),
     "/page/change/undo": change(entries_page.undo),
-    "/page/change/sort": change(proposals_page.sort, "id-*", "take-*", "to-*", "other-*", "new-*", says="Sort ticked"),
-    "/page/change/tidy": change(proposals_page.settle, f"{proposals_page.PAIR}*", says="Tidy as chosen"),
-    "/page/change/promote": change(proposals_page.propose, f"{proposals_page.TAKE}*", says="Propose ticked"),
+    "/page/change/sort": change(decisions_page.sort, "id-*", "take-*", "to-*", "other-*", "new-*", says="Sort ticked"),
+    "/page/change/tidy": change(decisions_page.settle, f"{decisions_page.PAIR}*", says="Tidy as chosen"),
+    "/page/change/promote": change(decisions_page.propose, f"{decisions_page.TAKE}*", says="Propose ticked"),
     **{
         f"/page/change/ticked/{name}": change(
             entries_page.answer_ticked(name), _TICKED, *_MOVE * (name == "move"), says=f"{says} what is ticked"
         )
         for name, says in entries_page.SAYS.items()
     },
-    "/page/change/proposals/approve": change(proposals_page.approve, _TICKED, "content", "reason", says="Approve"),
-    "/page/change/proposals/reject": change(proposals_page.reject, _TICKED, "content", "reason", says="Reject"),
+    "/page/change/proposals/approve": change(decisions_page.approve, _TICKED, "content", "reason", says="Approve"),
+    "/page/change/proposals/reject": change(decisions_page.reject, _TICKED, "content", "reason", says="Reject"),
     f"{_BRANCH}/preview": change(history_page.preview_merge, *_DECISIONS, again=history_page.branch_again),
     f"{_BRANCH}/merge": change(history_page.merge_branch, *_DECISIONS, again=history_page.branch_again),
     f"{_BRANCH}/drop": change(history_page.drop_branch, again=history_page.branch_again),

@@ -3,7 +3,7 @@
 ::
 
     document ── sort_lines ──> what is proposed, as a list <──> a person's editor, a model's answer
-                                        └── sort_files ──> one new text, one revision
+                                        └── operations ──> one new text, one revision
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from threading import Barrier, BrokenBarrierError
 
 import pytest
 
-from catmem.plugins.page import proposals_page
+from catmem.plugins.page import decisions_page
 from catmem.plugins.sorting.tidying import list_tidy
 from tests.roots import put_bytes, text_of
 from tests.unit.server.page.changing import revisions, root
@@ -100,11 +100,11 @@ def test_what_is_kept_and_goes_just_before_the_write_keeps_the_other(client, wor
 
     def then_changed(*given):
         found = list_tidy(*given)
-        monkeypatch.setattr(proposals_page, "list_tidy", list_tidy)
+        monkeypatch.setattr(decisions_page, "list_tidy", list_tidy)
         workspace.remove("neo", "Prefers short answers in chat.")
         return found
 
-    monkeypatch.setattr(proposals_page, "list_tidy", then_changed)
+    monkeypatch.setattr(decisions_page, "list_tidy", then_changed)
     page, _ = refused(sent(client, asked), 409)
     assert "1 of 1 were not tidied" in page.text
     assert "In chat, prefers short answers" in text_of(workspace)
@@ -121,7 +121,7 @@ def test_two_people_who_keep_what_the_other_removes_lose_nothing(client, workspa
         return found
 
     rows = pairs(client)
-    monkeypatch.setattr(proposals_page, "list_tidy", seen_by_both)
+    monkeypatch.setattr(decisions_page, "list_tidy", seen_by_both)
     with ThreadPoolExecutor(2) as people:
         ways = [dict.fromkeys(rows, how) for how in ("one", "other")]
         answers = list(people.map(lambda chosen: sent(client, asked, **chosen), ways))
@@ -198,7 +198,7 @@ def test_what_is_on_the_list_no_more_is_told_and_the_others_are_proposed(client,
 
 
 def test_a_forged_tick_on_what_is_refused_says_why_and_the_others_are_proposed(client, workspace):
-    (refused_key,) = [key for key, each in proposals_page._learned(workspace).items() if each.error]
+    (refused_key,) = [key for key, each in decisions_page._learned(workspace).items() if each.error]
     chosen = {f"take-{refused_key}": "on", ticks(client)["Never deploy on Friday."]: "on"}
     page, _ = refused(sent(client, form(client, "Propose ticked"), **chosen), 409)
     assert "1 of 2 were not proposed: neo: this text looks hostile" in page.text

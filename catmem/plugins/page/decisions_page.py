@@ -1,4 +1,4 @@
-"""What waits for the yes of a person: the queue of proposals, one of them, and what is decided on those ticked.
+"""What a person decides: proposals, facts that are due, entries to sort, doubles to tidy, facts to promote.
 
 Each decision is a record of its own. What cannot be decided so is named, and the rest is done.
 """

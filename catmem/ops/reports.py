@@ -20,10 +20,10 @@ def status(
 ) -> Outcome:
     """Print what is next, in the order in which you best do it, each line with its command.
 
-    First come a catmem.yaml that says nothing, git's conflict markers, entries with a secret or hostile text, entries
-    without room in a prompt or without a category, and what other programs took out or changed. Then come categories
-    that no specialist reads, entries that the file's own profile does not read, seeds, branches and proposals, what
-    specialists added or reworded, and facts that are due for review.
+    First come a catmem.yaml that is missing or says nothing, git's conflict markers, entries with a secret or hostile
+    text, entries without room in a prompt or without a category, and what other programs took out or changed. Then come
+    categories that no specialist reads, entries that the file's own profile does not read, seeds, branches and
+    proposals, what specialists added or reworded, and facts that are due for review.
 
     Exit status 0, also if something waits (then 1 with --check); 2 if a profile or a file cannot be read.
     """

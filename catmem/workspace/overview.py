@@ -374,9 +374,10 @@ def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews 
 
 def _of_files(workspace: Root, overview: Overview) -> Iterator[_StatusText]:
     """What is wrong in files, and has to be right before anything else is."""
-    emptied = workspace.config.is_empty and bool(overview.lines)
-    words = "of the root (catmem.yaml) that says nothing, so that every default holds"
-    yield ("emptied", int(emptied), "configuration", words, "catmem lint --select CM401")
+    config, words = workspace.config, "of the root (catmem.yaml) that {}, so that every default holds"
+    emptied, missing = (bool(overview.lines) and each for each in (config.is_empty, config.path is None))
+    yield ("emptied", int(emptied), "configuration", words.format("says nothing"), "catmem lint --select CM401")
+    yield ("unconfigured", int(missing), "configuration", words.format("is missing"), "catmem init")
     marked = sum(facts.is_marked for facts in overview.files.values())
     yield ("marked", marked, "file", "with git's conflict markers", "catmem lint --select CM113")
     out = {line.name: line.sizes.left_out for line in overview.lines if line.sizes}

@@ -627,7 +627,7 @@ def test_a_folder_that_belongs_to_no_profile_is_told(alone, homes):
     assert "to no profile" not in run("status", status=2).stdout
 
 
-def test_a_configuration_that_was_emptied_is_named_and_lint_says_what_to_do(alone):
+def test_a_configuration_that_was_emptied_or_is_missing_is_named(alone):
     assert "emptied" not in counts()
     for text in ("", "# all gone\n"):
         put(Path("catmem.yaml"), text)
@@ -637,8 +637,12 @@ def test_a_configuration_that_was_emptied_is_named_and_lint_says_what_to_do(alon
         )
         said = run(*shlex.split(step["command"])[1:], status=1).stdout
         assert "catmem.yaml:1:1: error CM401 says nothing, so that every default holds, and there are profiles" in said
+    Path("catmem.yaml").unlink()
+    (step,) = [each for each in run_json("status")["next"] if each["kind"] == "unconfigured"]
+    assert step["what"] == "1 configuration of the root (catmem.yaml) that is missing, so that every default holds"
+    run(*shlex.split(step["command"])[1:])
     put(Path("catmem.yaml"), "version: 1\n")
-    assert "emptied" not in counts()
+    assert not {"emptied", "unconfigured"} & counts().keys()
     run("lint", "--select", "CM401")
 
 

@@ -215,16 +215,23 @@ def _built(value: tuple[Prompt, ProfileMemory], call: Call) -> None:
     from catmem.prompt.prompt import without_room
 
     prompt, memory = value
-    own = "" if call.values["budget"] is None else f" --budget {call.values['budget']}"
-    explain = f"'catmem prompt {memory.profile.name}{own} --explain' shows"
+    said = {
+        "--from": [call.values["source"]],
+        "-c": call.values["categories"] or [],
+        "--budget": [call.values["budget"]],
+    }
+    own = "".join(
+        f" {way} {shlex.quote(str(each))}" for way, given in said.items() for each in given if each is not None
+    )
+    explain = f"catmem prompt {memory.profile.name}{own} --explain"
     if not prompt.text:
-        say("The prompt is empty." if call.values["explain"] else f"The prompt is empty. {explain} why.")
+        say("The prompt is empty." if call.values["explain"] else f"The prompt is empty. To see why: {explain}")
         _say_first_memory(call, memory.profile.name)
     for warning in memory.warnings():
         place = shown_path(warning.path or call.root.root) + (f":{warning.line}" if warning.line else "")
         say(f"warning: {place}: {warning.message}")
     if without_room(prompt) and not call.values["explain"]:
-        say(f"{prompt.gaps[0]}. {explain} them")
+        say(f"{prompt.gaps[0]}. To see them: {explain}")
     if call.values["explain"]:
         paths = {target: shown_path(memory.paths[target]) for target in prompt.manifest.hidden}
         held = {target: Counter(each.category for each in memory.documents[target].entries) for target in paths}

@@ -59,7 +59,7 @@ def test_the_budget_names_the_categories_of_which_it_leaves_nothing(place):
     said = ask("neo", "--budget", "100").stderr
     assert said == (
         "7 entries left out: no room in the budget (total 100); nothing is left of kind-a, kind-b, kind-c, "
-        "kind-d, kind-e and 2 more. 'catmem prompt neo --budget 100 --explain' shows them\n"
+        "kind-d, kind-e and 2 more. To see them: catmem prompt neo --budget 100 --explain\n"
     )
     assert "one" in ask("neo", "--budget", "100").stdout
 
@@ -70,7 +70,9 @@ def test_an_empty_prompt_is_fine_and_says_why(place):
     assert json.loads(ask("none", "--format", "json").stdout)["text"] == ""
     hidden = ask("none")
     assert hidden.stdout == ""
-    assert "The prompt is empty. 'catmem prompt none --explain' shows why." in hidden.stderr
+    assert "The prompt is empty. To see why: catmem prompt none --explain\n" in hidden.stderr
+    slice_ = ask("none", "--from", "neo", "-c", "x-*", "--budget", "9").stderr
+    assert "To see why: catmem prompt none --from neo -c 'x-*' --budget 9 --explain\n" in slice_
     explained = ask("none", "--explain")
     assert "1 entry of other categories left out: pay 1" in explained.stdout
     assert "--explain" not in explained.stderr

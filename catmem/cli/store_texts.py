@@ -141,7 +141,10 @@ def _maker(revision: Revision) -> str:
     return f"{said['proposed_by']}, {done} by {revision.who}" if said else revision.who
 
 
-def _difference(value: dict[str, Any], _: Call) -> None:
+def _difference(value: dict[str, Any] | str, _: Call) -> None:
+    if isinstance(value, str):  # a file as git compares it
+        emit(value)
+        return
     emit(value["diff"])
     if not value["diff"]:
         end = "now" if value["to"] is None else f"revision {value['to']}"

@@ -131,6 +131,16 @@ def test_diff_of_bytes_that_are_no_text(user):
     assert "+\\xff\\x1b[31m\n" in run("diff", "neo").stdout
 
 
+def test_diff_for_git_prints_the_file_by_entries(user):
+    printed = run("diff", "--git", user)
+    assert (printed.stderr, printed.stdout.count("## ")) == ("", user.read_text().count("## "))
+    assert "Written by an editor." not in printed.stdout
+    user.write_text(user.read_text() + EDITED)
+    assert "Written by an editor." in run("diff", "--git", user).stdout
+    user.write_bytes(b"\xff")
+    assert run("diff", "--git", user).stdout.startswith("(")
+
+
 # --- restore -------------------------------------------------------------------------------------------------------
 
 

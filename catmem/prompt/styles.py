@@ -246,6 +246,8 @@ def _element(fact: Fact, note: str | None) -> str:
     if note and fact.freshness.state in {"stale", "unverified"}:
         attributes += f' state="{fact.freshness.state}"'
     text = "\n".join(_lines(_shown_body(fact)))
+    if not fact.blocked and (imitated := _BLOCKED_LINE.match(text)):
+        text = f"{text[: imitated.start(1)]}\\{text[imitated.start(1) :]}"
     return f"<entry{attributes}>{_XML_CANNOT_HOLD.sub(_REPLACEMENT, _encoded(text))}</entry>\n"
 
 

@@ -29,6 +29,8 @@ LONG_TESTS = Path(__file__).parent / "long_tests.txt"
 """The functions of which a case takes long: `make test` leaves them out, as those that are marked as torture."""
 LONG = 0.3
 """Seconds, on two quiet cores."""
+NEVER_LONG = {"tests/unit/test_golden.py::test_the_prompt_is_the_golden_one"}
+"""What runs each time, however long it takes: the prompts that people have cached."""
 BROWSER = Path(__file__).parent / "browser"
 """Each of these tests takes that long."""
 
@@ -137,7 +139,7 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if session.config.getoption("--note-long") and not hasattr(session.config, "workerinput"):
-        long = {function_of(nodeid) for nodeid, seconds in _seconds.items() if seconds >= LONG}
+        long = {function_of(nodeid) for nodeid, seconds in _seconds.items() if seconds >= LONG} - NEVER_LONG
         LONG_TESTS.write_text("".join(f"{each}\n" for each in sorted(long)), encoding="utf-8")
 
 

@@ -172,7 +172,7 @@ class Context:
 # --- where in a file the things stand that rules speak of -------------------------------------------------------------
 
 
-def first_line(entry: LintedEntry) -> tuple[int, int]:
+def span_of_first_line(entry: LintedEntry) -> tuple[int, int]:
     """The span of an entry's first line."""
     return entry.start, entry.start + len(entry.raw.partition("\n")[0].rstrip("\r"))
 
@@ -180,7 +180,7 @@ def first_line(entry: LintedEntry) -> tuple[int, int]:
 def key_span(entry: LintedEntry, key: str) -> tuple[int, int]:
     """The span of the first ``key`` in the tag block, without the colon."""
     found = re.search(rf"(?:\A|(?<=[\[,\n])) *({re.escape(key)}):", entry.raw)
-    return (entry.start + found.start(1), entry.start + found.end(1)) if found else first_line(entry)
+    return (entry.start + found.start(1), entry.start + found.end(1)) if found else span_of_first_line(entry)
 
 
 def value_span(entry: LintedEntry, key: str, value: object) -> tuple[int, int]:

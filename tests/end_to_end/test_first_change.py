@@ -117,6 +117,32 @@ def test_all_examples_are_counted():
     assert titles == list(MOST)
 
 
+def sources():
+    """The Python that the examples put into the package, by its path there; a plugin is a package of another author."""
+    for example in PAGE.examples:
+        path = example.direction.removeprefix("file ")
+        if example.text.startswith("cp "):
+            _, source, path = example.text.split()
+            yield pytest.param(path, (ROOT / source).read_text(), id=path)
+        elif path.startswith("catmem/"):
+            yield pytest.param(path, example.text, id=path)
+
+
+@pytest.mark.parametrize(("path", "text"), [*sources()])
+def test_ruff_finds_nothing_in_an_example(path, text):
+    ruff = [sys.executable, "-m", "ruff"]
+    for command in (["check", "--quiet"], ["format", "--check"]):
+        done = subprocess.run(
+            [*ruff, *command, "--stdin-filename", path, "-"],
+            cwd=ROOT,
+            input=text,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
 @on("a tag")
 def test_a_new_tag_is_read_and_linted(change):
     file = change.root / "homes" / "neo" / "USER.md"

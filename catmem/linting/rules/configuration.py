@@ -12,7 +12,7 @@ from catmem.config.json_schema import SchemaFault, faults_by, schema_fault, sugg
 from catmem.config.profile import SELECTOR_KEYS, Profile
 from catmem.config.yamlfile import KeyPath, key_text
 from catmem.errors import ConfigError
-from catmem.linting.linted import Context, LintedEntry, LintedFile, LintedYaml, first_line
+from catmem.linting.linted import Context, LintedEntry, LintedFile, LintedYaml, span_of_first_line
 from catmem.linting.rule import Finding, rule
 from catmem.names import TARGETS
 from catmem.syntax.scan import Header
@@ -150,7 +150,7 @@ def tags_against_schema(file: LintedFile, context: Context) -> Iterator[Finding]
             words = f"the tag {key_text(key)} {message}" if key else message
             if message.startswith("the key "):
                 words = message.replace("the key ", "the tag ", 1)
-            yield Finding(*first_line(entry), f"{words} (schema of {entry.category})", hint or "")
+            yield Finding(*span_of_first_line(entry), f"{words} (schema of {entry.category})", hint or "")
 
 
 @rule("CM352", "body-against-schema", severity="error")
@@ -175,10 +175,10 @@ def number_of_entries(file: LintedFile, context: Context) -> Iterator[Finding]:
         least, most = number.get("minItems", 0), number.get("maxItems")
         if most is not None and len(entries) > most:
             message = f"the category {category} may have {most} entries and {there}"
-            yield Finding(*first_line(entries[most]), message, "Merge or remove entries.")
+            yield Finding(*span_of_first_line(entries[most]), message, "Merge or remove entries.")
         elif len(entries) < least:
             message = f"the category {category} must have {least} entries and {there}"
-            yield Finding(*first_line(entries[0]), message, "Add what is missing.")
+            yield Finding(*span_of_first_line(entries[0]), message, "Add what is missing.")
 
 
 @rule("CM408", "invalid-category-schema", severity="error", scope="config")

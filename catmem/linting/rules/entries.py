@@ -19,8 +19,8 @@ from catmem.linting.linted import (
     Context,
     LintedEntry,
     LintedFile,
-    first_line,
     key_span,
+    span_of_first_line,
     value_span,
 )
 from catmem.linting.rule import Finding, Fix, Related, rule
@@ -87,7 +87,7 @@ def long_entry(file: LintedFile, context: Context) -> Iterator[Finding]:
         size = len(entry.raw)
         if size > limit:
             message = f"this entry has {size:,} characters, {size - limit:,} over the limit of {limit:,}"
-            yield Finding(*first_line(entry), message, "Cut it into several, or shorten it.")
+            yield Finding(*span_of_first_line(entry), message, "Cut it into several, or shorten it.")
 
 
 def _removed(file: LintedFile, entry: LintedEntry, *, safe: bool) -> Fix:
@@ -237,7 +237,7 @@ def malformed_tags(file: LintedFile, context: Context) -> Iterator[Finding]:
             entry = starts[problem.start]
             hint = "Write [key: value, key: value] first in the entry, keys in small letters, a blank after each colon."
             fix = _reshaped(entry, context) if problem.rule == "malformed-tags" else None
-            yield Finding(*first_line(entry), problem.message, hint, fix)
+            yield Finding(*span_of_first_line(entry), problem.message, hint, fix)
 
 
 def _reshaped(entry: LintedEntry, context: Context) -> Fix | None:
@@ -321,7 +321,7 @@ def missing_required_tag(file: LintedFile, context: Context) -> Iterator[Finding
             names = " and ".join((", ".join(missing[:-1]), missing[-1])) if len(missing) > 1 else missing[0]
             message = f"entries of {entry.category} need the tag{'s' * (len(missing) > 1)} {names}"
             hint = "catmem verify sets verified_date; catmem replace --tag sets any tag."
-            yield Finding(*first_line(entry), message, hint)
+            yield Finding(*span_of_first_line(entry), message, hint)
 
 
 @rule("CM320", "repeated-tag", fixes="both")

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 from catmem.config.config import Config, Taxonomy
 from catmem.config.json_schema import known_tags, nearest, tag_faults
 from catmem.errors import EditError
-from catmem.linting.linted import Context, LintedFile, first_line
+from catmem.linting.linted import Context, LintedFile, span_of_first_line
 from catmem.linting.rule import Finding, rule
 from catmem.model.document import Document, Entry, TagValue, Version
 from catmem.model.edit import TextEdit, apply_edits
@@ -447,6 +447,6 @@ def in_band_label(file: LintedFile, context: Context) -> Iterator[Finding]:
         else:
             continue
         start = entry.raw.find(label) if label else -1
-        span = (entry.start + start, entry.start + start + len(label)) if start >= 0 else first_line(entry)
+        span = (entry.start + start, entry.start + start + len(label)) if start >= 0 else span_of_first_line(entry)
         hint = "Put the entry into a section (catmem move); catmem migrate does that for a whole file."
         yield Finding(*span, message, hint)

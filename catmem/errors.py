@@ -57,8 +57,8 @@ class CatmemError(Exception):
     """Base of all catmem exceptions; catch it to catch them all."""
 
     code = "error"
-    also: ClassVar[tuple[str, ...]] = ()
-    """Fields of the class that its JSON adds."""
+    json_fields: ClassVar[tuple[str, ...]] = ()
+    """Attributes of the class that its JSON has besides those of every error."""
     path: str | None = None
     line: int | None = None
     column: int | None = None
@@ -107,7 +107,7 @@ class CatmemError(Exception):
         """The error as JSON-ready data; fields that are not known are left out."""
         said = {name: getattr(self, name) for name in ("code", "message", "path", "line", "column", "key", "hint")}
         found = {name: value for name, value in said.items() if value is not None}
-        return found | {name: getattr(self, name) for name in self.also}
+        return found | {name: getattr(self, name) for name in self.json_fields}
 
 
 @contextmanager
@@ -131,7 +131,7 @@ class NotUtf8Error(UnreadableError):
     """Bytes that are not UTF-8; ``offset`` is the first bad byte, counted from 0."""
 
     code = "not_utf8"
-    also = ("offset",)
+    json_fields = ("offset",)
 
     def __init__(self, offset: int, reason: str, *, path: str | PathLike[str] | None = None) -> None:
         """``reason`` is what the decoder says of the byte at ``offset``."""
@@ -148,7 +148,7 @@ class TooLargeError(UnreadableError):
     """Something over its size limit; nothing past the limit was read."""
 
     code = "too_large"
-    also = ("size", "limit")
+    json_fields = ("size", "limit")
 
     def __init__(
         self, what: str, size: int, limit: int, *, unit: str = "bytes", path: str | PathLike[str] | None = None
@@ -209,7 +209,7 @@ class AmbiguousError(EditError):
     """
 
     code = "ambiguous"
-    also = ("candidates", "places")
+    json_fields = ("candidates", "places")
     candidates: Sequence[str] = ()
     places: Sequence[Mapping[str, Any]] = ()
 
@@ -221,7 +221,7 @@ class OverBudgetError(EditError):
     """
 
     code = "over_budget"
-    also = ("size", "limit", "over_by", "could_go")
+    json_fields = ("size", "limit", "over_by", "could_go")
     size = limit = 0
     could_go: Sequence[Mapping[str, Any]] = ()
 
@@ -316,7 +316,7 @@ class MergeConflictError(RefusedError):
     """
 
     code = "merge_conflict"
-    also = ("conflicts",)
+    json_fields = ("conflicts",)
     conflicts: Sequence[Mapping[str, Any]] = ()
 
 

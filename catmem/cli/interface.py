@@ -420,10 +420,8 @@ def _number(_ctx: click.Context, _param: click.Parameter, value: int | None) -> 
 
 
 def _day(_ctx: click.Context, _param: click.Parameter, value: str | None) -> date | None:
-    if value is None:
-        return None
     day = read_date(value)
-    if day is None:
+    if value is not None and day is None:
         raise click.BadParameter(f"{value!r} is not a day. Write it as YYYY-MM-DD, for example 2026-11-21.")
     return day
 

@@ -301,7 +301,7 @@ def differing(one: Document, other: Document) -> int:
     """In how many entries two documents differ: changed, added or removed."""
     before, after = Version.of_each(one, other)
     pairs = pair_entries(before, after)
-    changed = sum(not before[here].says(after[there]) for here, there in pairs.items())
+    changed = sum(not before[here].same_as(after[there]) for here, there in pairs.items())
     return changed + len(before) + len(after) - 2 * len(pairs)
 
 

@@ -181,8 +181,8 @@ class Version(NamedTuple):
         """Where it stands, and the id."""
         return self.category, self.id
 
-    def says(self, other: Version) -> bool:
-        """Whether the two are the same in category, body and tags."""
+    def same_as(self, other: Version) -> bool:
+        """Whether both have the same category, body and tags, in whatever form."""
         return self[:3] == other[:3]
 
 

@@ -30,7 +30,8 @@ _EXPIRES = "expires"
 Side = Literal["ours", "theirs"]
 Reason = Literal["body", "removed", "tags", "category", "title"]
 
-Hand = Literal["near", "far"]
+_Winner = Literal["near", "far"]
+"""A side by its part in the merge: ``near`` is the text that is edited, ``far`` the one whose changes come into it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,21 +58,21 @@ of each, in the order of the base; then of what both sides added, and of the tit
 
 
 class Decision(NamedTuple):
-    """What was said of one conflict: the side that wins, or a version instead of both; neither leaves it open."""
+    """The decision of one conflict: the side that wins, or a version instead of both; neither leaves it open."""
 
-    hand: Hand | None = None
+    winner: _Winner | None = None
     instead: Version | None = None
 
     @property
     def is_open(self) -> bool:
-        """Whether nothing was said."""
-        return self.hand is None and self.instead is None
+        """Whether nothing was decided."""
+        return self.winner is None and self.instead is None
 
-    def among(self, near: Version | None, far: Version | None) -> list[Version]:
+    def kept(self, near: Version | None, far: Version | None) -> list[Version]:
         """What stays of the two sides: what was given instead, the one that wins, or both."""
         if self.instead is not None:
             return [self.instead]
-        sides = {"near": [near], "far": [far], None: [near, far]}[self.hand]
+        sides = {"near": [near], "far": [far], None: [near, far]}[self.winner]
         return [each for each in sides if each is not None]
 
 
@@ -125,8 +126,10 @@ def merge_linked(
     if [len(side.entries) for side in read] != [len(side.entries) for side in (b, o, t)]:
         links = (None, None)  # a heading that was an entry is a title now, so the numbers are other ones
     sides = Sides.from_documents(read, links)
+    base_versions, *side_versions = sides.versions
     moved = [
-        is_reordered(sides.said[0], said, pairs) for said, pairs in zip(sides.said[1:], sides.pairs[:2], strict=True)
+        is_reordered(base_versions, versions, pairs)
+        for versions, pairs in zip(side_versions, sides.pairs[:2], strict=True)
     ]
     # Edited is the side that alone put entries into another order, else the one whose text sorts first: never by role.
     swapped = moved[1] if moved[0] != moved[1] else t.text < o.text
@@ -135,12 +138,12 @@ def merge_linked(
 
 
 class Sides(NamedTuple):
-    """Three documents, what their entries say, and which entry of the base is which of each side."""
+    """Three documents, the versions of their entries in that order, and which entry of the base is which of each."""
 
     base: Document
     near: Document
     far: Document
-    said: tuple[list[Version], ...]
+    versions: tuple[list[Version], ...]
     pairs: Pairs
 
     @classmethod
@@ -150,12 +153,12 @@ class Sides(NamedTuple):
         """The base, the near and the far document, read and paired."""
         base, near, far = documents
         near, far = headed(near, base, far), headed(far, base, near)
-        said = Version.of_each(base, near, far)
-        return cls(base, near, far, said, pair_sides(said[0], said[1], said[2], links))
+        versions = Version.of_each(base, near, far)
+        return cls(base, near, far, versions, pair_sides(versions[0], versions[1], versions[2], links))
 
     def turned(self) -> Sides:
         """The same with the other side as the near one."""
-        base, near, far = self.said
+        base, near, far = self.versions
         one, other, unsure = self.pairs
         return Sides(self.base, self.far, self.near, (base, far, near), Pairs(other, one, unsure))
 
@@ -185,8 +188,8 @@ class Merging:
         self.conflicts: list[Conflict] = []
         # What stands instead of both sides, in neither of which its words are.
         self.instead: Counter[str] = Counter()
-        self.said_in_base, self.said_near, self.said_far = sides.said
-        entries = zip(self.near.entries, self.said_near, strict=True)
+        self.base_versions, self.near_versions, self.far_versions = sides.versions
+        entries = zip(self.near.entries, self.near_versions, strict=True)
         self.slots = [Slot(entry, [version]) for entry, version in entries]
         # What the far side brings: by its index in `far`, the versions to put where it stands there.
         self.arrivals: dict[int, list[Version]] = {}
@@ -205,14 +208,14 @@ class Merging:
 
     def _resolve_base(self) -> None:
         near_pairs, far_pairs, unsure = self.pairs
-        self.added_near = set(range(len(self.said_near))) - set(near_pairs.values())
-        self.added_far = set(range(len(self.said_far))) - set(far_pairs.values())
-        for index, base in enumerate(self.said_in_base):
-            here, there = near_pairs.get(index), far_pairs.get(index)
-            if here is None and there is None:
+        self.added_near = set(range(len(self.near_versions))) - set(near_pairs.values())
+        self.added_far = set(range(len(self.far_versions))) - set(far_pairs.values())
+        for index, base in enumerate(self.base_versions):
+            near_index, far_index = near_pairs.get(index), far_pairs.get(index)
+            if near_index is None and far_index is None:
                 continue
-            near = None if here is None else self.said_near[here]
-            far = None if there is None else self.said_far[there]
+            near = None if near_index is None else self.near_versions[near_index]
+            far = None if far_index is None else self.far_versions[far_index]
             outcome = self._outcome(base, near, far)
             is_of_a_side = index in unsure and all(version in (near, far) for version in outcome.versions)
             if is_of_a_side and outcome.reason:
@@ -220,111 +223,111 @@ class Merging:
                 outcome = outcome._replace(versions=[each for each in (near, far) if each is not None])
             if outcome.reason:
                 self.report(outcome.reason, base, near, far, is_open=outcome.is_open)
-            self._settle(here, there, outcome.versions)
+            self._settle(near_index, far_index, outcome.versions)
 
-    def _settle(self, here: int | None, there: int | None, versions: list[Version]) -> None:
+    def _settle(self, near_index: int | None, far_index: int | None, versions: list[Version]) -> None:
         """Leave in the near entry's slot what keeps its category; the rest arrives where the far side has it."""
         staying: list[Version] = []
-        if here is not None:
-            slot = self.slots[here]
+        if near_index is not None:
+            slot = self.slots[near_index]
             staying = [version for version in versions if version.category == slot.entry.category]
             slot.versions = staying
-            if there is not None:
-                self.slot_of[there] = slot
+            if far_index is not None:
+                self.slot_of[far_index] = slot
         leaving = [version for version in versions if version not in staying]
-        if leaving and there is not None:
-            self.arrivals[there] = leaving
-        elif leaving and here is not None:
-            self.slots[here].versions += leaving
+        if leaving and far_index is not None:
+            self.arrivals[far_index] = leaving
+        elif leaving and near_index is not None:
+            self.slots[near_index].versions += leaving
 
     def _outcome(self, base: Version, near: Version | None, far: Version | None) -> MergeOutcome:
         if near is None or far is None:
             return self.removal(base, near, far)
-        if far.says(base) or far.says(near):
+        if far.same_as(base) or far.same_as(near):
             return MergeOutcome([near], None)
-        if near.says(base):
+        if near.same_as(base):
             return MergeOutcome([far], None)
         return self.both_changed(base, near, far)
 
     def removal(self, base: Version, near: Version | None, far: Version | None) -> MergeOutcome:
         """What becomes of an entry that one side removed: it stays if the other changed it."""
         left = near or far
-        if left is None or left.says(base):
+        if left is None or left.same_as(base):
             return MergeOutcome([], None)
-        said = self.decide("removed", base, near, far)
-        return MergeOutcome(said.among(near, far), "removed", said.is_open)
+        decision = self.decide("removed", base, near, far)
+        return MergeOutcome(decision.kept(near, far), "removed", decision.is_open)
 
     def both_changed(self, base: Version, near: Version, far: Version) -> MergeOutcome:
         """What becomes of an entry that both sides changed, each in its way."""
         if base.body not in (near.body, far.body) and near.body != far.body:
-            said = self.decide("body", base, near, far)
-            return MergeOutcome(said.among(near, far), "body", said.is_open)
+            decision = self.decide("body", base, near, far)
+            return MergeOutcome(decision.kept(near, far), "body", decision.is_open)
         body = far.body if near.body == base.body else near.body
         category = far.category if near.category == base.category else near.category
         tags, clash = merged_tags(base, near, far)
         moved_apart = base.category not in (near.category, far.category) and near.category != far.category
         if not (moved_apart or clash):
-            return MergeOutcome([made(category, body, tags, near, far)], None)
+            return MergeOutcome([version_with(category, body, tags, near, far)], None)
         reason: Reason = "category" if moved_apart else "tags"
-        said = self.decide(reason, base, near, far)
-        if said.instead is not None:
-            return MergeOutcome([said.instead], reason, is_open=False)
-        if said.hand == "far":
+        decision = self.decide(reason, base, near, far)
+        if decision.instead is not None:
+            return MergeOutcome([decision.instead], reason, is_open=False)
+        if decision.winner == "far":
             tags, _ = merged_tags(base, near, far, prefer_far=True)
             category = far.category if moved_apart else category
-        return MergeOutcome([made(category, body, tags, near, far)], reason, said.is_open)
+        return MergeOutcome([version_with(category, body, tags, near, far)], reason, decision.is_open)
 
     def decide(self, reason: Reason, base: Version | None, near: Version | None, far: Version | None) -> Decision:
         """Who wins a conflict, if anyone does."""
         if self.precedence is None:
             return OPEN
-        said = (
+        chosen = (
             self.precedence(self._conflict(reason, base, near, far)) if callable(self.precedence) else self.precedence
         )
-        if said is None:
+        if chosen is None:
             return OPEN
-        if isinstance(said, Version):
-            self.instead[said.body] += 1
-            return Decision(instead=said)
-        return Decision("near" if (said == "ours") != self.swapped else "far")
+        if isinstance(chosen, Version):
+            self.instead[chosen.body] += 1
+            return Decision(instead=chosen)
+        return Decision("near" if (chosen == "ours") != self.swapped else "far")
 
     def resolve_additions(self) -> None:
         """What both sides added is one entry; what only the far side added arrives."""
         free: dict[str, list[int]] = {}
-        for here in sorted(self.added_near, reverse=True):
-            free.setdefault(self.said_near[here].body, []).append(here)
-        for there in sorted(self.added_far):
-            far = self.said_far[there]
+        for near_index in sorted(self.added_near, reverse=True):
+            free.setdefault(self.near_versions[near_index].body, []).append(near_index)
+        for far_index in sorted(self.added_far):
+            far = self.far_versions[far_index]
             if not free.get(far.body):
-                self.arrivals[there] = [far]
+                self.arrivals[far_index] = [far]
                 continue
-            here = free[far.body].pop()
-            self.slot_of[there] = slot = self.slots[here]
-            version = self._one_of(self.said_near[here], far)
+            near_index = free[far.body].pop()
+            self.slot_of[far_index] = slot = self.slots[near_index]
+            version = self._one_of(self.near_versions[near_index], far)
             if version.category == slot.entry.category:
                 slot.versions = [version]
             else:
-                slot.versions, self.arrivals[there] = [], [version]
+                slot.versions, self.arrivals[far_index] = [], [version]
 
     def _one_of(self, near: Version, far: Version) -> Version:
         """The one entry that two additions of the same words are; it stays where the near side has it."""
         tags, clash = merged_tags(None, near, far)
         if not clash and near.category == far.category:
-            return made(near.category, near.body, tags, near, far)
+            return version_with(near.category, near.body, tags, near, far)
         reason: Reason = "tags" if clash else "category"
-        said = self.decide(reason, None, near, far)
-        self.report(reason, None, near, far, is_open=said.is_open)
+        decision = self.decide(reason, None, near, far)
+        self.report(reason, None, near, far, is_open=decision.is_open)
         category = near.category
-        if said.hand == "far":
+        if decision.winner == "far":
             tags, _ = merged_tags(None, near, far, prefer_far=True)
             category = far.category
-        return said.instead or made(category, near.body, tags, near, far)
+        return decision.instead or version_with(category, near.body, tags, near, far)
 
     def drop_repeated(self) -> None:
         """Leave no text in more places than the side has it in that has it most often."""
         # Where the sides came to the same words from different entries, what they say otherwise of them is a conflict.
-        near = Counter(version.body for version in self.said_near)
-        far = Counter(version.body for version in self.said_far)
+        near = Counter(version.body for version in self.near_versions)
+        far = Counter(version.body for version in self.far_versions)
         seen: dict[str, list[tuple[list[Version], Version]]] = {}
         for versions in (
             *(slot.versions for slot in self.slots),
@@ -334,7 +337,7 @@ class Merging:
                 same = seen.setdefault(version.body, [])
                 if len(same) < max(near[version.body], far[version.body], self.instead[version.body]):
                     same.append((versions, version))
-                elif any(version.says(other) for _, other in same):
+                elif any(version.same_as(other) for _, other in same):
                     versions.remove(version)
                 else:
                     same[-1] = self._one_left(*same[-1], versions, version)
@@ -343,15 +346,15 @@ class Merging:
         self, there: list[Version], first: Version, here: list[Version], second: Version
     ) -> tuple[list[Version], Version]:
         """Leave one of two entries with the same words, each of one side; returns it, and where it stands."""
-        near, far = (second, first) if any(second.says(each) for each in self.said_near) else (first, second)
+        near, far = (second, first) if any(second.same_as(each) for each in self.near_versions) else (first, second)
         reason: Reason = "tags" if near.category == far.category else "category"
-        said = self.decide(reason, None, near, far)
-        self.report(reason, None, near, far, is_open=said.is_open)
-        if said.instead is None and (far if said.hand == "far" else near) is second:
+        decision = self.decide(reason, None, near, far)
+        self.report(reason, None, near, far, is_open=decision.is_open)
+        if decision.instead is None and (far if decision.winner == "far" else near) is second:
             there.remove(first)
             return here, second
         here.remove(second)
-        left = said.instead or first
+        left = decision.instead or first
         there[there.index(first)] = left
         return there, left
 
@@ -359,9 +362,9 @@ class Merging:
         """Keep a text that each side has still, where one took out one of two places and the other the other."""
         left = {version.body for slot in self.slots for version in slot.versions}
         left |= {version.body for versions in self.arrivals.values() for version in versions}
-        far = {version.body for version in self.said_far}
-        base = {version.body for version in self.said_in_base}
-        for slot, version in zip(self.slots, self.said_near, strict=True):
+        far = {version.body for version in self.far_versions}
+        base = {version.body for version in self.base_versions}
+        for slot, version in zip(self.slots, self.near_versions, strict=True):
             body = version.body
             if not slot.versions and body in far and body in base and body not in left:
                 slot.versions = [version]
@@ -401,14 +404,14 @@ class Merging:
         if near == base:
             return far
         versions = [None if title is None else Version("", title, {}, title) for title in (base, near, far)]
-        said = self.decide("title", *versions)
-        self.report("title", *versions, is_open=said.is_open)
-        if said.instead is not None:
-            return said.instead.body
-        return far if said.hand == "far" else near
+        decision = self.decide("title", *versions)
+        self.report("title", *versions, is_open=decision.is_open)
+        if decision.instead is not None:
+            return decision.instead.body
+        return far if decision.winner == "far" else near
 
 
-def made(category: str, body: str, tags: dict[str, TagValue], near: Version, far: Version) -> Version:
+def version_with(category: str, body: str, tags: dict[str, TagValue], near: Version, far: Version) -> Version:
     """A version with this content; its text is that of a side that says the same, so its form is kept."""
     for side in (near, far):
         if (side.body, side.tags) == (body, tags):
@@ -504,21 +507,21 @@ class _Bringing(Merging):
             return super().both_changed(base, near, far)
         if only_verified(base, far):
             return MergeOutcome([near], None)
-        return MergeOutcome(self.decide("body", base, near, far).among(near, far), "body")
+        return MergeOutcome(self.decide("body", base, near, far).kept(near, far), "body")
 
     def resolve_additions(self) -> None:
         """A text that our category has already stays as it is; everything else arrives."""
         free: dict[tuple[str, str], list[int]] = {}
-        for here in sorted(self.added_near, reverse=True):
-            entry = self.near.entries[here]
-            free.setdefault((entry.category, entry.body), []).append(here)
-        for there in sorted(self.added_far):
-            far = Version.from_entry(self.far.entries[there])
+        for near_index in sorted(self.added_near, reverse=True):
+            entry = self.near.entries[near_index]
+            free.setdefault((entry.category, entry.body), []).append(near_index)
+        for far_index in sorted(self.added_far):
+            far = self.far_versions[far_index]
             same = free.get((far.category, far.body))
             if same:
-                self.slot_of[there] = self.slots[same.pop()]
+                self.slot_of[far_index] = self.slots[same.pop()]
             else:
-                self.arrivals[there] = [far]
+                self.arrivals[far_index] = [far]
 
     def drop_repeated(self) -> None:
         """What they reworded into a text that our category has already does not make it stand there twice."""

@@ -169,7 +169,7 @@ class _ApprovedText:
 
     def _make(self, change: ProposedChange, proposed: Version, words: str | None, *, dates: bool) -> None:
         """Give the entry that a change makes other words, and the day of a person's yes if it is a verified fact."""
-        entry = next(each for each in self._branch.entries if proposed.says(Version.from_entry(each)))
+        entry = next(each for each in self._branch.entries if proposed.same_as(Version.from_entry(each)))
         body, tags = (entry.body, entry.tags) if words is None else (body_of(words), unverified(entry.tags))
         approved = change._replace(after=Version(entry.category, body, tags, "")).approved
         if dates and approved is not None:

@@ -70,7 +70,7 @@ class ProposedChange(NamedTuple):
             return True
         if self.before is None:
             return self.now is not None
-        return self.now is None or not self.now.says(self.before)
+        return self.now is None or not self.now.same_as(self.before)
 
     @property
     def category(self) -> str:
@@ -319,7 +319,7 @@ def changes_of(
     if gone and len(gone) == len(come) and set(actions) <= {"replace", "move"}:
         pairs |= dict(zip(gone, come, strict=True))  # other words altogether, in the place of these
         come = []
-    changed = [index for index in range(len(was)) if index not in pairs or not was[index].says(would[pairs[index]])]
+    changed = [index for index in range(len(was)) if index not in pairs or not was[index].same_as(would[pairs[index]])]
     now = _now(was, there, changed)
     # What has the proposed words by now would be made one with it, tags and all, and no one was shown that.
     before = {version[:2] for version in was}

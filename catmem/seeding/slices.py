@@ -327,7 +327,7 @@ def _arriving(parts: SeedInputs, base: Sequence[Seeded], ours: Document) -> tupl
         if number is None:
             continue
         copy = Version.from_entry(ours.entries[said[number]]) if number in said else None
-        is_own = copy is not None and not (copy.says(were[number]) or copy.says(each.version))
+        is_own = copy is not None and not (copy.same_as(were[number]) or copy.same_as(each.version))
         is_silent = copy is None or (is_own and expired_on(copy.tags, parts.offered.as_of) is not None)
         arriving.append(base[number] if each.is_hostile or is_silent else each.seeded())
     return arriving, tuple(out)
@@ -411,11 +411,11 @@ def _rows(
 def _state(base: Version, ours: Version | None, theirs: Version) -> SeedRowState:
     if ours is None:
         return "removed_in_target"
-    if ours.says(theirs):
+    if ours.same_as(theirs):
         return "in_sync"
-    if theirs.says(base) or (ours.body != base.body and only_verified(base, theirs)):
+    if theirs.same_as(base) or (ours.body != base.body and only_verified(base, theirs)):
         return "changed_in_target"
-    return "changed_in_source" if ours.says(base) else "changed_in_both"
+    return "changed_in_source" if ours.same_as(base) else "changed_in_both"
 
 
 # --- entries that a target shares with its source and no seed put there ----------------------------------------------

@@ -67,7 +67,7 @@ def differing_stretches(old: Document, new: Document) -> tuple[int, int]:
     """Where in the old text the stretches lie in which the two differ; the entries around them are the same."""
     if bool(old.scan.title) != bool(new.scan.title) or _categories(old) != _categories(new):
         return old.scan.start, len(old.text)  # the title is an entry in one of them, or a section has moved
-    return new.scan.edited(old.scan) or touched_region(old.scan, *_changed(old.text, new.text))
+    return new.scan.changed_stretches(old.scan) or touched_region(old.scan, *_changed(old.text, new.text))
 
 
 def _categories(document: Document) -> list[str]:

@@ -4,6 +4,7 @@
 the regular expressions run once over the text and look closer only where a line begins with ``##``.
 
 A *stretch* is what lies between two delimiter lines. Nothing that stands in one stretch changes how another one is cut.
+A *piece* is what lies between two boundaries of any kind: an entry, or nothing but blanks.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _DELIMITER = re.compile(r"\n§[ \t]*+(?=\r?\n|\r?\Z)")
 _HEADING_2 = re.compile(r"\n##[ \t]")
 _NOT_SPACE = re.compile(r"\S")
 
-_Delimiters: TypeAlias = "tuple[tuple[int, ...], tuple[int, ...]]"
+_Delimiters: TypeAlias = "tuple[tuple[int, ...], tuple[int, ...]]"  # newlines and widths, as in `Scan`
 
 
 class Header(NamedTuple):
@@ -65,13 +66,13 @@ class Categories(NamedTuple):
 ANY_CATEGORY = Categories({})
 
 
-class Edit(NamedTuple):
-    """What is known of the text that another one was made of."""
+class RescanOrigin(NamedTuple):
+    """What a rescan knows of the scan of the old text."""
 
     blanks: list[tuple[int, ...]]
-    """What the scan of that text knows of its ``blanks`` by now."""
+    """The old scan's own ``_blanks``: empty until it was asked for them."""
     stretches: tuple[int, int] | None
-    """Its stretches outside of which these stay as they are; ``None`` where that is not certain."""
+    """Where in the old text the stretches lie that changed; ``None`` where more may have changed."""
     shift: int
     """By how much the new text is longer."""
 
@@ -85,15 +86,15 @@ class Scan:
     newlines: tuple[int, ...]
     """Where delimiter lines begin: the newline in front of each ``§``; -1 or the BOM's offset on the first line."""
     widths: tuple[int, ...]
-    """From there to the end of its blanks. An edit shifts plain numbers alone: a large file has very many lines."""
+    """How long they are, with their blanks. They stand apart, so that an edit shifts plain numbers alone."""
     headers: tuple[Header, ...]
     slugless: tuple[int, ...]
     """Where level-2 headings without a slug stand; they are entry text, and a problem."""
     title: Title | None
     always_titled: bool = False
     """Whether a leading level-1 heading is the title also without sections, as a merge reads it."""
-    edit: Edit | None = field(default=None, repr=False, compare=False)
-    """What it was made of, if it was not read as a whole."""
+    origin: RescanOrigin | None = field(default=None, repr=False, compare=False)
+    """What ``rescan`` made it of; ``None`` for a text that was read as a whole."""
     _blanks: list[tuple[int, ...]] = field(default_factory=list, init=False, repr=False, compare=False)
 
     @property
@@ -113,9 +114,9 @@ class Scan:
         """Where the stretch before a delimiter line begins, by the number of that."""
         return self.newlines[number - 1] + self.widths[number - 1] if number else self.start
 
-    def edited(self, old: Scan) -> tuple[int, int] | None:
-        """The stretches of ``old`` outside of which this is the same, if it is an edit of that and they are certain."""
-        return self.edit.stretches if self.edit and self.edit.blanks is old._blanks else None
+    def changed_stretches(self, old: Scan) -> tuple[int, int] | None:
+        """Where the stretches of ``old`` lie that this rescan of it changed; ``None`` where that is not certain."""
+        return self.origin.stretches if self.origin and self.origin.blanks is old._blanks else None
 
     def stretches(self) -> Iterator[tuple[int, int]]:
         """The ``(start, end)`` of each stretch between delimiter lines, also before the first and after the last."""
@@ -127,13 +128,13 @@ class Scan:
 
     @property
     def blanks(self) -> tuple[int, ...]:
-        """Where what lies between two boundaries begins and holds no entry."""
+        """Where the pieces begin that hold no entry; a rescan looks only at the stretches that changed."""
         if not self._blanks:
-            edit = self.edit
-            if edit is None or edit.stretches is None or not edit.blanks:
+            origin = self.origin
+            if origin is None or origin.stretches is None or not origin.blanks:
                 self._blanks.append(tuple(self._blanks_between(self.start, len(self.text))))
             else:
-                (old,), (first, last), shift = edit.blanks, edit.stretches, edit.shift
+                (old,), (first, last), shift = origin.blanks, origin.stretches, origin.shift
                 kept, behind = bisect_left(old, first), bisect_right(old, last)
                 shifted = [offset + shift for offset in old[behind:]]
                 self._blanks.append((*old[:kept], *self._blanks_between(first, last + shift), *shifted))
@@ -141,14 +142,14 @@ class Scan:
 
     def _blanks_between(self, start: int, end: int) -> list[int]:
         text = self.text
-        return [piece for _, piece, behind in pieces(self, start, end) if not text[piece:behind].strip()]
+        return [first for _, first, behind in pieces(self, start, end) if not text[first:behind].strip()]
 
     def entries_before(self, stretch: int) -> int:
         """How many entries stand before the stretch that begins at an offset."""
         return self._boundaries_before(stretch) - bisect_left(self.blanks, stretch)
 
     def _boundaries_before(self, position: int) -> int:
-        """How many there are with something before them: a delimiter line that is the first line has nothing."""
+        """How many boundaries begin before a position; a delimiter line that is the first line does not count."""
         title = self.title
         return (
             self.delimiters_before(position)
@@ -175,7 +176,7 @@ def scan(text: str, categories: Categories = ANY_CATEGORY, *, always_titled: boo
 
 
 def pieces(boundaries: Scan, start: int, end: int) -> Iterator[tuple[str, int, int]]:
-    """What lies between two boundaries, with its category, over the stretches that touch ``start`` to ``end``."""
+    """``(category, start, end)`` of each piece, in the stretches that touch ``start`` to ``end``."""
     first = boundaries.delimiters_before(start)
     position = boundaries.stretch_at(first)
     category = category_at(boundaries, position)
@@ -282,7 +283,7 @@ def rescan(old: Scan, text: str, start: int, end: int) -> Scan:
         ),
         title,
         old.always_titled,
-        Edit(old._blanks, (region_start, region_end) if title == old.title else None, shift),  # noqa: SLF001
+        RescanOrigin(old._blanks, (region_start, region_end) if title == old.title else None, shift),  # noqa: SLF001
     )
 
 
@@ -343,7 +344,8 @@ def heading_at(text: str, position: int, level: int) -> tuple[int, str | None]:
 
 def _visible(text: str, start: int, end: int, delimiters: _Delimiters, candidates: list[int]) -> Iterator[int]:
     """The candidates that no closed fence or comment of their own stretch hides."""
-    index, (newlines, widths) = 0, delimiters
+    newlines, widths = delimiters
+    index = 0
     while index < len(candidates):
         following = bisect_left(newlines, candidates[index])
         stretch_start = newlines[following - 1] + widths[following - 1] if following else start

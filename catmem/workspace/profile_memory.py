@@ -394,7 +394,7 @@ class Cache:
 
     def made(self, document: Document, old: Document, data: bytes) -> bytes:
         """The bytes of a document that edits made of ``old``, which is ``data``; ``text`` knows them."""
-        (start, end), text = document.scan.edited(old.scan) or (-1, -1), old.text
+        (start, end), text = document.scan.changed_stretches(old.scan) or (-1, -1), old.text
         if start < 0:
             made = document.to_bytes()
         else:  # only what is new is encoded, and the shorter of the two sides, to know how many bytes it has

@@ -43,8 +43,8 @@ class WriterView:
         """``seen`` is ``None`` if it cannot be read; ``unread`` are ids of entries that no writer with a view saw."""
         self._same = seen is now
         self._unread = frozenset(unread)
-        self._now = Counter(() if self._same else map(says, now.entries))
-        self._seen = Counter(() if self._same or seen is None else map(says, seen.entries))
+        self._now = Counter(() if self._same else map(entry_words, now.entries))
+        self._seen = Counter(() if self._same or seen is None else map(entry_words, seen.entries))
         self._readable = seen is not None
         self._lost = {each[0] for each, count in self._seen.items() if self._now[each] < count}
         """Categories that something was taken out of."""
@@ -55,10 +55,10 @@ class WriterView:
             return True
         if self._same:
             return False
-        what = says(entry)
-        if self._now[what] == self._seen[what]:
+        words = entry_words(entry)
+        if self._now[words] == self._seen[words]:
             return False
-        if to_agent or not self._readable or self._seen[what]:
+        if to_agent or not self._readable or self._seen[words]:
             return True
         # A person who means one that is only new has seen it; where something is gone it may be that in new words.
         return entry.category in self._lost
@@ -70,7 +70,7 @@ class WriterView:
         return [entry.id for entry in document.entries if self.differs(entry) and not knows(entry)]
 
 
-def says(entry: Entry) -> EntryWords:
+def entry_words(entry: Entry) -> EntryWords:
     """What an entry says, to be compared and counted."""
     tags = tuple((key, value if isinstance(value, str) else tuple(value)) for key, value in entry.tags.items())
     return entry.category, entry.body, tags
@@ -106,7 +106,7 @@ def find_entry(sight: VisibleEntries, old_text: str, among: Sequence[Entry]) -> 
     whole = unify_newlines(old_text).strip()
     exact = [entry for entry in found if entry.body == whole]
     for meant in (found, exact):
-        if meant and all(says(entry) == says(meant[0]) for entry in meant[1:]):
+        if meant and all(entry_words(entry) == entry_words(meant[0]) for entry in meant[1:]):
             return meant[0], len(meant)
     if found:
         raise ambiguous(sight.document, shown(old_text), found, sight.entity, to_agent=sight.to_agent)

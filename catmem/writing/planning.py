@@ -26,7 +26,7 @@ from catmem.syntax.tags import block_size
 from catmem.text import MAX_ENTRY_CHARS, MAX_FILE_BYTES, size_of
 from catmem.workspace.seen_entry import preview, tag_texts
 from catmem.writing.drift_guard import READ_FIRST, ToolSession, text_digest
-from catmem.writing.matching import EntryWords, VisibleEntries, WriterView, find_entry, says
+from catmem.writing.matching import EntryWords, VisibleEntries, WriterView, entry_words, find_entry
 from catmem.writing.policy import NAME_SHOWN, WritePolicy, body_of, each_of, undeclared
 from catmem.writing.request import Operation
 from catmem.writing.written import on_title, on_unshared, refuse_over_budget
@@ -190,7 +190,7 @@ class Plan:
         entry, alike = find_entry(sight, operation.old_text or "", among)
         if alike > 1:
             self._remark(entry, f"is in {entry.category} {alike} times, word for word; the first of them was meant")
-        if not self.made[says(entry)]:
+        if not self.made[entry_words(entry)]:
             self._refuse_unseen(entry, operation.expected)
             words = operation.content
             shortens = words is not None and len(body_of(words)) < len(entry.body)
@@ -234,7 +234,7 @@ class Plan:
 
     def _put_instead(self, entry: Entry, edited: Edited) -> Entry:
         shorter = edited.entry is not None and len(edited.entry.raw) < len(entry.raw)
-        if not (shorter or self.made[says(entry)]):
+        if not (shorter or self.made[entry_words(entry)]):
             self._refuse_too_large(entry)
         return self._take("replace", edited)
 
@@ -283,7 +283,7 @@ class Plan:
                 code="too_large",
                 hint="Split it, or keep it elsewhere and name the place.",
             )
-        self.made[says(entry)] += 1
+        self.made[entry_words(entry)] += 1
         self._note(action, entry)
         return entry
 
@@ -402,7 +402,7 @@ class Plan:
         return [entry for entry in found if entry is not None]
 
     def _refuse_too_long(self, document: Document) -> None:
-        refuse_over_budget(self.original, document, self.policy, lambda entry: bool(self.made[says(entry)]))
+        refuse_over_budget(self.original, document, self.policy, lambda entry: bool(self.made[entry_words(entry)]))
         most = MAX_FILE_BYTES
         if 4 * len(document.text) > most and len(document.to_bytes()) > most:
             raise EditError(

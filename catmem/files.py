@@ -40,8 +40,10 @@ def os_errors(  # noqa: PLR0913 - the fields of an error
     kind: type[CatmemError] = UnreadableError,
     named: bool = False,
 ) -> Iterator[None]:
-    """Raise ``kind`` for an ``OSError`` of the block: ``message``, and what the system said."""
-    # With `named` the file that the system names goes before `path`.
+    """Raise ``kind`` for an ``OSError`` of the block: ``message``, and what the system said.
+
+    With ``named`` the error is at the file that the system names, if it names one, and not at ``path``.
+    """
     try:
         yield
     except OSError as error:
@@ -69,8 +71,10 @@ def real_path(path: str | Path) -> Path:
 
 
 def read_bounded(path: str | Path, limit: int, *, follow_symlink: bool = True) -> bytes:
-    """Read the whole of the regular file at ``path``, at most ``limit`` bytes."""
-    # With `follow_symlink=False` the last part of the path must not be a symbolic link.
+    """The whole of the regular file at ``path``, at most ``limit`` bytes. Raises ``UnreadableError``.
+
+    With ``follow_symlink=False`` the last part of the path must not be a symbolic link.
+    """
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow_symlink else os.O_NOFOLLOW)
     try:
         descriptor = os.open(path, flags)
@@ -140,9 +144,11 @@ def replace_file(
     mode: int | None = None,
     check: Callable[[], object] | None = None,
 ) -> None:
-    """Put ``data`` in the place of what ``path`` holds: readers see the old or the new."""
-    # The file is for its owner alone, if no `mode` is given. One that is not `lasting` may be gone after a power cut.
-    # `check` is called last before the file has its name.
+    """Put ``data`` in the place of what ``path`` holds: readers see the old or the new. Raises ``OSError``.
+
+    The file is for its owner alone, if no ``mode`` is given. One that is not ``lasting`` may be gone after a power cut.
+    ``check`` is called last, before the file gets its name, and may raise.
+    """
     import tempfile
 
     descriptor, new = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
@@ -204,10 +210,13 @@ _ANY_WRITE = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
 
 
 def rewrite_file(path: Path, old: bytes, new: bytes) -> None:
-    """Replace the content ``old`` of ``path`` by ``new``, durably, with the file's mode kept."""
-    # The one exception is a disk that fails at the very end, which the error says.
+    """Replace the content ``old`` of ``path`` by ``new``, durably, with the file's mode kept.
+
+    Raises ``ChangedMeanwhileError`` and ``UnreadableError``. Then the file is as it was, unless the error says that the
+    disk failed at the very end.
+    """
     target = real_path(path)  # a link stays a link: what it points to is rewritten
-    with _writing(path):
+    with _write_errors(path):
         # Opened before anything is written: a folder that cannot be made durable is refused while nothing has changed.
         folder = os.open(target.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
@@ -233,16 +242,16 @@ def _replace(path: Path, target: Path, old: bytes, new: bytes) -> None:
     def check() -> None:
         if read_bounded(target, max(len(old), MAX_FILE_BYTES)) != old:
             raise refuse("changed this file while it was being rewritten")
-        if not _stands(held):
+        if not _has_lease(held):
             raise refuse("has this file open for writing")
 
-    with _writing(path):
+    with _write_errors(path):
         found = target.stat()
         _refuse_protected(path, found)
         held = os.open(target, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             # Until it is closed, a program that opens the file for writing waits.
-            with suppress(OSError, AttributeError):  # no leases here, or it is open: `_stands` says which
+            with suppress(OSError, AttributeError):  # no leases here, or it is open: `_has_lease` says which
                 fcntl.fcntl(held, fcntl.F_SETSIG, signal.SIGURG)  # what it sends by default ends the process
                 fcntl.fcntl(held, fcntl.F_SETLEASE, fcntl.F_RDLCK)
             replace_file(target, new, lasting=True, mode=found.st_mode & 0o7777, check=check)
@@ -250,7 +259,7 @@ def _replace(path: Path, target: Path, old: bytes, new: bytes) -> None:
             os.close(held)
 
 
-def _stands(descriptor: int) -> bool:
+def _has_lease(descriptor: int) -> bool:
     """Whether the lease on a file is whole; true where the file system or the platform has none."""
     try:
         if fcntl.fcntl(descriptor, fcntl.F_GETLEASE) != fcntl.F_UNLCK:
@@ -280,6 +289,6 @@ def _refuse_protected(path: Path, found: os.stat_result) -> None:
         )
 
 
-def _writing(path: Path) -> AbstractContextManager[None]:
+def _write_errors(path: Path) -> AbstractContextManager[None]:
     hint = "The file is as it was. Check the rights of its folder and the space on the disk."
     return os_errors("cannot be written", path=path, hint=hint)

@@ -119,4 +119,4 @@ def slugify(title: str) -> str:
 
 
 STAYS, DROP, SECRET, SPLIT = "uncategorized", "drop", "secret", "split"
-"""What a sort may do with an entry in the place of moving it into a category; the history keeps these words."""
+"""What a sort may do with an entry instead of moving it into a category; the history keeps these words."""

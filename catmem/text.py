@@ -35,16 +35,15 @@ def conflict_at(text: str) -> int | None:
     """Where git left an unfinished merge in a text: the offset of its first marker; ``None`` for a text without one."""
     if "<" not in text or "<<<<<<<" not in text or ">>>>>>>" not in text:
         return None
+    markers = ["<<<<<<<", "=======", ">>>>>>>"]
+    starts: list[int] = []
     offset = 0
-    awaited = iter(("<<<<<<<", "=======", ">>>>>>>"))
-    marker, first = next(awaited), None
     for line in text.split("\n"):
+        marker = markers[len(starts)]
         if line.rstrip("\r") == marker or (line.startswith(f"{marker} ") and marker != "======="):
-            first = offset if first is None else first
-            found = next(awaited, None)
-            if found is None:
-                return first
-            marker = found
+            starts.append(offset)
+            if len(starts) == len(markers):
+                return starts[0]
         offset += len(line) + 1
     return None
 
@@ -222,8 +221,8 @@ def unified_diff(before: Sequence[str], after: Sequence[str], old_name: str, new
 def equal_ends(before: Sequence[object], after: Sequence[object]) -> tuple[int, int]:
     """How many items (or characters, or bytes) the two begin and end with in common, none of them counted twice."""
     old, new, shorter = len(before), len(after), min(len(before), len(after))
-    start = _equal(lambda at, step: before[at : at + step] == after[at : at + step], shorter)
-    end = _equal(
+    start = _equal_run(lambda at, step: before[at : at + step] == after[at : at + step], shorter)
+    end = _equal_run(
         lambda at, step: before[old - at - step : old - at] == after[new - at - step : new - at], shorter - start
     )
     return start, end
@@ -232,7 +231,7 @@ def equal_ends(before: Sequence[object], after: Sequence[object]) -> tuple[int, 
 _FIRST_STEP = 1024
 
 
-def _equal(same: Callable[[int, int], bool], most: int) -> int:
+def _equal_run(same: Callable[[int, int], bool], most: int) -> int:
     """How many in a row are the same, of ``most``: twice as many are compared at once until some are not."""
     found, step = 0, _FIRST_STEP
     while found < most:

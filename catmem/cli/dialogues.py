@@ -20,14 +20,7 @@ from catmem.cli.interface import asking_about_secrets
 from catmem.cli.output import WIDE, conflict_lines, emit, print_error, say, say_all
 from catmem.cli.texts import DONE, after, conflict_text, done_line, proposal_lines, revision, say_copies
 from catmem.config.config import Config, expand_user
-from catmem.errors import (
-    CatmemError,
-    ChangedMeanwhileError,
-    ConfigError,
-    EditError,
-    UnreadableError,
-    errors_at,
-)
+from catmem.errors import CatmemError, ChangedMeanwhileError, ConfigError, EditError, UnreadableError, errors_at
 from catmem.jsonable import jsonable
 from catmem.merging.branches import ConflictAnswer, Disagreement, in_words
 from catmem.model.document import Version

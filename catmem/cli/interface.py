@@ -137,8 +137,8 @@ class Group(Command, click.Group):
 
 T = TypeVar("T")
 _LARGEST = 10**12
-_METAVARS = {int: "N", float: "N", date: "DATE", datetime: "TIME"}
-_OF_OPTIONS = {"--profile": "NAME", "--as": "NAME", "--from": "NAME", "--category": "SLUG", "--tag": "KEY=VALUE"}
+_TYPE_METAVARS = {int: "N", float: "N", date: "DATE", datetime: "TIME"}
+_OPTION_METAVARS = {"--profile": "NAME", "--as": "NAME", "--from": "NAME", "--category": "SLUG", "--tag": "KEY=VALUE"}
 """What stands for the value in the help, by the type and by the name of the option."""
 _LENGTH = re.compile(r"(?:([0-9]{1,6})d)?(?:([0-9]{1,6})h)?(?:([0-9]{1,6})m)?(?:([0-9]{1,6})s)?")
 ROOT_HELP = "The root folder. By default the nearest folder with a catmem.yaml, from here upward."
@@ -256,7 +256,7 @@ def show(asked: Call, done: Outcome) -> None:
         _render(asked, done.value)
 
 
-_OF_STORES = {"branches", "control", "history", "reports", "upkeep"}
+_WITH_STORE_TEXTS = {"branches", "control", "history", "reports", "upkeep"}
 """Modules of rows whose texts are in ``cli/store_texts``."""
 
 
@@ -264,7 +264,7 @@ def _render(asked: Call, value: Any) -> None:  # noqa: ANN401 - of a type that `
     package, _, module = asked.operation.run.__module__.rpartition(".")
     name = f"{package or module}.texts"
     if package == "catmem.ops":
-        name = "catmem.cli.store_texts" if module in _OF_STORES else "catmem.cli.texts"
+        name = "catmem.cli.store_texts" if module in _WITH_STORE_TEXTS else "catmem.cli.texts"
     try:
         texts = import_module(name).TEXTS
     except ModuleNotFoundError as error:
@@ -362,8 +362,8 @@ def _parameter(each: Parameter) -> click.Parameter:
 
 def _metavar(each: Parameter) -> str | None:
     has_words = each.kind is bool or typing.get_origin(each.kind) is Literal
-    named = None if each.param.argument or has_words else _OF_OPTIONS.get(option_of(each))
-    return each.param.metavar or _METAVARS.get(each.kind) or named
+    named = None if each.param.argument or has_words else _OPTION_METAVARS.get(option_of(each))
+    return each.param.metavar or _TYPE_METAVARS.get(each.kind) or named
 
 
 class _HomePath(click.Path):

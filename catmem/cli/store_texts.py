@@ -56,14 +56,7 @@ if TYPE_CHECKING:
     from catmem.workspace.copying import CopiedEntity, StoredEntity
     from catmem.workspace.overview import NextSteps
     from catmem.workspace.purging import PurgeReport
-    from catmem.workspace.reports import (
-        AccessExplanation,
-        AccessReason,
-        Fleet,
-        Measured,
-        Orphan,
-        Stats,
-    )
+    from catmem.workspace.reports import AccessExplanation, AccessReason, Fleet, Measured, Orphan, Stats
     from catmem.workspace.upkeep import DoctorReport, FsckReport
     from catmem.workspace.workspace import Workspace
 

@@ -278,7 +278,7 @@ class Config:
 
     @property
     def on_drift_of_texts(self) -> Literal["adopt", "refuse"]:
-        """The same for a write that brings a whole text, or merges by itself."""
+        """``on_drift`` for a write that brings a whole text, or merges by itself: ``merge`` adopts there."""
         return "refuse" if self.on_drift == "refuse" else "adopt"
 
     def home(self, profile: str) -> Path:
@@ -401,18 +401,18 @@ def _config(root: Path, source: YamlFile) -> Config:
     )
 
 
-def _signing(source: YamlFile, said: Mapping[str, Any]) -> Signing:
-    keys = said.get("keys")
+def _signing(source: YamlFile, settings: Mapping[str, Any]) -> Signing:
+    keys = settings.get("keys")
     if keys is not None:
         _check_tilde(source, ("signing", "keys"), keys)
-    ages_unsigned = said.get("clock_skew_for") == "all"
-    return Signing(said.get("required", False), keys, seconds(said.get("clock_skew", "1h")), ages_unsigned)
+    ages_unsigned = settings.get("clock_skew_for") == "all"
+    return Signing(settings.get("required", False), keys, seconds(settings.get("clock_skew", "1h")), ages_unsigned)
 
 
-def _approval(source: YamlFile, said: str | Mapping[str, Any] | None, taxonomy: Taxonomy) -> Approval | None:
-    if said is None or said == "off":
+def _approval(source: YamlFile, settings: str | Mapping[str, Any] | None, taxonomy: Taxonomy) -> Approval | None:
+    if settings is None or settings == "off":
         return None
-    keys: dict[str, Any] = {"agents": said} if isinstance(said, str) else dict(said)
+    keys: dict[str, Any] = {"agents": settings} if isinstance(settings, str) else dict(settings)
     for key in ("categories", "promote"):
         _check_selectors(source, ("approval", key), keys.get(key, ()))
         keys[key] = Selectors(taxonomy.resolved(keys.get(key, ())), taxonomy.closed_slugs)
@@ -431,11 +431,11 @@ def _check_selectors(source: YamlFile, key: KeyPath, selectors: Sequence[str]) -
 
 def _entities(source: YamlFile, declared: Mapping[str, Mapping[str, Any]]) -> dict[str, DeclaredEntity]:
     found: dict[str, DeclaredEntity] = {}
-    for name, said in declared.items():
+    for name, settings in declared.items():
         if not is_declared(name):
             raise source.fault(("entities", name), f"{shown(name)} cannot be declared", DECLARED_RULE)
-        writers, readers = (tuple(said.get(key, ())) for key in ("writers", "readers"))
-        found[name] = DeclaredEntity(name, said["content"], writers, readers)
+        writers, readers = (tuple(settings.get(key, ())) for key in ("writers", "readers"))
+        found[name] = DeclaredEntity(name, settings["content"], writers, readers)
     return found
 
 
@@ -471,13 +471,13 @@ def _categories(source: YamlFile, declared: Mapping[str, Mapping[str, Any]]) -> 
         message = f"the category {UNCATEGORIZED} is always there and cannot be declared"
         raise source.fault(("taxonomy", "categories", UNCATEGORIZED), message, "Remove it.")
     taken |= {slug: slug for slug in declared}
-    return {slug: _category(source, slug, said, taken) for slug, said in declared.items()}
+    return {slug: _category(source, slug, settings, taken) for slug, settings in declared.items()}
 
 
-def _category(source: YamlFile, slug: str, said: Mapping[str, Any], taken: dict[str, str]) -> Category:
+def _category(source: YamlFile, slug: str, settings: Mapping[str, Any], taken: dict[str, str]) -> Category:
     key = ("taxonomy", "categories", slug)
-    given = [slugify(written) for written in said.get("aliases", [])]
-    for index, (written, alias) in enumerate(zip(said.get("aliases", []), given, strict=True)):
+    given = [slugify(written) for written in settings.get("aliases", [])]
+    for index, (written, alias) in enumerate(zip(settings.get("aliases", []), given, strict=True)):
         place = (*key, "aliases", index)
         if not alias:
             message = f"the alias {shown(written)} has no letter or number"
@@ -488,7 +488,7 @@ def _category(source: YamlFile, slug: str, said: Mapping[str, Any], taken: dict[
         taken[alias] = slug
     made = slug.replace("-", " ").title()
     # A title that would be that of another category stays a slug.
-    title = said.get("title") or (made if slugify(made) == slug else slug)
+    title = settings.get("title") or (made if slugify(made) == slug else slug)
     if slugify(title) not in {slug, *given}:
         message = f"a section titled {shown(title)} would have the category {slugify(title) or 'nothing'}, not {slug}"
         hint = f"Change the title, or give {slugify(title)!r} as an alias." if slugify(title) else "Change the title."
@@ -497,8 +497,8 @@ def _category(source: YamlFile, slug: str, said: Mapping[str, Any], taken: dict[
         slug=slug,
         title=title,
         aliases=tuple(given),
-        domain=said.get("domain"),
-        require_tags=tuple(said.get("require_tags", ())),
-        stale_after=days(said["stale_after"]) if "stale_after" in said else None,
-        schema=said.get("schema"),
+        domain=settings.get("domain"),
+        require_tags=tuple(settings.get("require_tags", ())),
+        stale_after=days(settings["stale_after"]) if "stale_after" in settings else None,
+        schema=settings.get("schema"),
     )

@@ -28,12 +28,7 @@ from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
-from mcp_types import (
-    INVALID_PARAMS,
-    JSONRPCNotification,
-    JSONRPCRequest,
-    jsonrpc_message_adapter,
-)
+from mcp_types import INVALID_PARAMS, JSONRPCNotification, JSONRPCRequest, jsonrpc_message_adapter
 
 from catmem import __version__
 from catmem.errors import CatmemError

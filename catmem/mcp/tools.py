@@ -75,7 +75,7 @@ def _tool(row: OperationRow, offer: OfferedTool, rights: Rights | None = None, *
     return Tool(
         name=row.tool_name,
         title=offer.title,
-        description=offer.said,
+        description=offer.description,
         input_schema={**takes, "required": needs} if needs else takes,
         # What an answer has besides is not repeated in each: every call pays for what a model is shown.
         output_schema={"type": "object", "properties": {"success": {"type": "boolean"}}},

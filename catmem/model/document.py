@@ -20,15 +20,7 @@ from catmem.digest import bytes_digest, content_digest
 from catmem.errors import TooLargeError
 from catmem.syntax import tags as tag_blocks
 from catmem.syntax.scan import Categories, Scan, may_hide, pieces, scan, unclosed_spans, unescape
-from catmem.text import (
-    MAX_ENTRY_CHARS,
-    MAX_PARTS,
-    MAX_TAG_CHARS,
-    LineIndex,
-    decode,
-    dominant_newline,
-    unify_newlines,
-)
+from catmem.text import MAX_ENTRY_CHARS, MAX_PARTS, MAX_TAG_CHARS, LineIndex, decode, dominant_newline, unify_newlines
 
 FORMAT_VERSION = 1
 

@@ -28,15 +28,7 @@ from catmem.model.layout import (
     places_behind,
 )
 from catmem.syntax import tags as tag_blocks
-from catmem.syntax.scan import (
-    boundary_lines,
-    category_at,
-    escape,
-    heading_at,
-    rescan,
-    touched_region,
-    unclosed_spans,
-)
+from catmem.syntax.scan import boundary_lines, category_at, escape, heading_at, rescan, touched_region, unclosed_spans
 from catmem.text import MAX_TAG_CHARS, unify_newlines, with_newline
 
 

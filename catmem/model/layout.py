@@ -220,7 +220,7 @@ def formatted(document: Document, layout: Layout) -> str:
     bom = BOM if document.text.startswith(BOM) or text.startswith(BOM) else ""
     # Hermes Agent knows a delimiter by its LFs.
     result = bom + with_newline(text, "\n" if layout == "shared" else document.newline)
-    if _says(document, result) != _says(document, document.text):
+    if _contents(document, result) != _contents(document, document.text):
         raise EditError(
             "the document cannot be put into this layout without changing what it says", code="not_possible"
         )
@@ -314,7 +314,7 @@ def _fit_for_start(document: Document, entries: list[str]) -> list[str]:
     return entries
 
 
-def _says(document: Document, text: str) -> tuple[str | None, dict[str, list[tuple[str, str]]]]:
+def _contents(document: Document, text: str) -> tuple[str | None, dict[str, list[tuple[str, str]]]]:
     """What a text says under the document's categories: its title, and each category's bodies and tags."""
     read = document.reread(text, titled=False)
     return read.title, {

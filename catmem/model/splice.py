@@ -21,11 +21,7 @@ from catmem.model.edit import (
     section_title,
     stored_text,
 )
-from catmem.model.layout import (
-    ending,
-    place_for_entry,
-    place_for_section,
-)
+from catmem.model.layout import ending, place_for_entry, place_for_section
 from catmem.names import UNCATEGORIZED
 from catmem.syntax.scan import unclosed_spans
 
@@ -53,11 +49,11 @@ def spliced(
     meant = _meant(slots, first)
     text = apply_edits(document.text, _edits(document, slots, first, titles))
     read = document.reread(text)
-    if not _says(read, meant) or read.title != document.title:
+    if not _holds_just(read, meant) or read.title != document.title:
         read = _one_by_one(document, slots, first, titles)
     if read.title != title:
         read = document.reread(_retitled(read, title))
-    if not _says(read, meant, in_any_order=True) or read.title != title:
+    if not _holds_just(read, meant, in_any_order=True) or read.title != title:
         raise EditError("no text says what was merged, so nothing was", code="not_possible")
     return read.text
 
@@ -91,18 +87,19 @@ def titled(document: Document) -> Document:
 
 def headed(document: Document, base: Document, other: Document) -> Document:
     """The document with headings that the other side alone spells otherwise than the base, or adds without entries."""
-    was, now = ({each.category: each for each in side.sections} for side in (base, other))
-    edits = [
-        TextEdit(each.start, each.header_end, other.text[far.start : far.header_end])
-        for each in document.sections
-        if (far := now.get(each.category)) and far.title != each.title
-        if (old := was.get(each.category)) and old.title == each.title
+    in_base, in_other = ({section.category: section for section in side.sections} for side in (base, other))
+    respelled = [
+        TextEdit(section.start, section.header_end, other.text[theirs.start : theirs.header_end])
+        for section in document.sections
+        if (theirs := in_other.get(section.category)) and theirs.title != section.title
+        if (before := in_base.get(section.category)) and before.title == section.title
     ]
-    text = apply_edits(document.text, edits)
-    held = {*was, *other.by_category, *(each.category for each in document.sections)}
-    new = [other.text[each.start : each.header_end] for each in now.values() if each.category not in held]
-    if new:
-        text = (2 * document.newline).join([*filter(None, [text.rstrip("\r\n")]), *new]) + document.newline
+    text = apply_edits(document.text, respelled)
+    known = {*in_base, *other.by_category, *(section.category for section in document.sections)}
+    added = [section for section in in_other.values() if section.category not in known]
+    if added:
+        headings = [other.text[section.start : section.header_end] for section in added]
+        text = (2 * document.newline).join([*filter(None, [text.rstrip("\r\n")]), *headings]) + document.newline
     read = document.reread(text) if text != document.text else document
     # In a fence that is not closed a heading would be a piece of an entry.
     return read if [each.raw for each in read.entries] == [each.raw for each in document.entries] else document
@@ -118,7 +115,7 @@ def _retitled(document: Document, title: str | None) -> str:
     return apply_edits(document.text, [TextEdit(start, start, line + 2 * document.newline)])
 
 
-def _says(document: Document, meant: Mapping[str, list[Version]], *, in_any_order: bool = False) -> bool:
+def _holds_just(document: Document, meant: Mapping[str, list[Version]], *, in_any_order: bool = False) -> bool:
     """Whether a document says just this; one by one, what was to come first in its category may have come last."""
     found = document.by_category
     # To compare texts is far quicker than to read what they say.

@@ -17,7 +17,10 @@ _TAGS = {"additionalProperties": {"type": ["string", "array", "null"], "items": 
 
 
 def write(call: Call, *asked: Operation) -> Outcome:
-    """Make changes as one revision: as the command line says, or as a model in its conversation."""
+    """Make changes as one revision, as ``call.how`` says; the outcome has the ``Written``. Raises what refuses them.
+
+    In a conversation of a model the file may be found by what the changes mean, and the guard asks what it was shown.
+    """
     from catmem.writing.drift_guard import shown_rows
     from catmem.writing.write import write_operations
 
@@ -26,18 +29,18 @@ def write(call: Call, *asked: Operation) -> Outcome:
     if session is not None:
         operations, how["expected"] = placed_expected(operations, how["expected"])
         call.values["expected"] = how["expected"]
-        how["target"] = _found(call, operations, how["target"], how["expected"])
+        how["target"] = _target_meant(call, operations, how["target"], how["expected"])
         how |= {"session": session, "proposes": session.proposes}
     try:
         written = write_operations(call.root, profile, operations, **how)
     except NoMatchError as error:
         if call.actor is None:
-            error.hint = _meant(call, profile, operations) or error.hint
+            error.hint = _hint_on_category(call, profile, operations) or error.hint
         raise
     return Outcome(written, shows=shown_rows)
 
 
-def _meant(call: Call, profile: str, operations: Sequence[Operation]) -> str:
+def _hint_on_category(call: Call, profile: str, operations: Sequence[Operation]) -> str:
     """Which category was meant, if a slip in its name is why no entry was found; else nothing."""
     named = [each.category for each in operations if each.category is not None]
     with suppress(CatmemError):  # a file that was not asked for: this is a hint beside the error
@@ -45,10 +48,10 @@ def _meant(call: Call, profile: str, operations: Sequence[Operation]) -> str:
     return ""
 
 
-def _found(call: Call, operations: Sequence[Operation], target: str | None, expected: str | int | None) -> str:
+def _target_meant(call: Call, operations: Sequence[Operation], target: str | None, expected: str | int | None) -> str:
     """The file that a model's changes mean, which an answer shows if they are refused."""
     from catmem.writing import gate
-    from catmem.writing.entry_write import found_policy
+    from catmem.writing.entry_write import policy_of_meant_file
 
     profile, is_open = str(call.actor), target is None and expected is None
     with gate.checks(
@@ -63,7 +66,7 @@ def _found(call: Call, operations: Sequence[Operation], target: str | None, expe
             )
         if is_open:
             asked = Request(profile, tuple(operations), profile=profile, op_id=call.values.get("op_id"))
-            target = found_policy(call.root, asked, call.root.profile(profile)).target
+            target = policy_of_meant_file(call.root, asked, call.root.profile(profile)).target
     call.values["target"] = target or "user"
     return target or "user"
 

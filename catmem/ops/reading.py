@@ -67,24 +67,24 @@ def show(
         raise UsageError("Name either a FILE or a profile (-p NAME).")
     if file is not None and not os.path.lexists(file):
         if is_declared(file):
-            return _content(call, file)
+            return _show_declared(call, file)
         if file in profile_names(call.open("read").config.profiles_dir):
             profile = file
     if profile is not None:
         call.open("store" if call.for_program else "read")
         tell_of_rows(call, profile, target or "user")
-        return _seen(call, profile, target or "user")
-    workspace, document = _read(call, str(file))
+        return _show_seen_part(call, profile, target or "user")
+    workspace, document = _document_of_file(call, str(file))
     problems = all_problems(document, workspace.config)
-    return _file(document.form(document.title, document.by_category, problems), document, problems)
+    return _shown_file(document.form(document.title, document.by_category, problems), document, problems)
 
 
-def _file(said: dict[str, Any], document: Document, problems: Sequence[Problem]) -> Outcome:
+def _shown_file(said: dict[str, Any], document: Document, problems: Sequence[Problem]) -> Outcome:
     """What a memory file says, as data, with its document and its problems."""
     return Outcome((said, document, problems), said)
 
 
-def _content(call: Call, entity: str) -> Outcome:
+def _show_declared(call: Call, entity: str) -> Outcome:
     from catmem.entities.contents import content_of
     from catmem.workspace.history import declared_of
 
@@ -95,16 +95,16 @@ def _content(call: Call, entity: str) -> Outcome:
     return Outcome(content if declared.content == "text" else f"{printable_json(content)}\n", said)
 
 
-def _seen(call: Call, profile: str, target: str) -> Outcome:
+def _show_seen_part(call: Call, profile: str, target: str) -> Outcome:
     """What a profile may see of its file, with what names the text that was read."""
     file = seen_file(call.root, profile, target, recorded=call.for_program)
     tell_of_file(call, file)
     view = visible(file.document, target, call.root.profile(profile), call.root.config.taxonomy)
     problems = view.problems(all_problems(file.document, call.root.config))
-    return _file({**view.form(problems), "files": {target: jsonable(file)}}, file.document, problems)
+    return _shown_file({**view.form(problems), "files": {target: jsonable(file)}}, file.document, problems)
 
 
-def _read(call: Call, file: str) -> tuple["Workspace", Document]:
+def _document_of_file(call: Call, file: str) -> tuple["Workspace", Document]:
     """The document, and the workspace of its root: that says what its aliases mean, wherever the command is run."""
     from catmem.workspace.workspace import Workspace
 
@@ -176,7 +176,7 @@ def _tell_of_all(call: Call, target: str | None) -> list[Profile]:
     return profiles
 
 
-def _found(profile: str | None, query: str, total: int, hits: Sequence[Any]) -> Outcome:
+def _search_outcome(profile: str | None, query: str, total: int, hits: Sequence[Any]) -> Outcome:
     """The best of ``total`` hits, or of several files hits with their copies."""
     entries = jsonable(hits)
     said = {"profile": profile, "query": query, "total": total, "entries": entries}
@@ -225,13 +225,13 @@ def search(
         profiles = _tell_of_all(call, target)
         found = look(**filters)
         hits = sorted(folded(found.found, profiles), key=lambda each: -each.entry.score)
-        done = _found(None, query, len(hits), hits[:limit])
+        done = _search_outcome(None, query, len(hits), hits[:limit])
         done.problems = found.unreadable
     else:
         tell_of_rows(call, profile, target)
         look = partial(search, call.root, profile, query, limit=limit, as_of=as_of)
         found = look(**filters)
-        done = _found(profile, query, found.total, found.found)
+        done = _search_outcome(profile, query, found.total, found.found)
     _tell_of_slips(call, profile, None if found.total else category)
     if not (found.total or call.for_program):
         for option, name in zip(("-t", "-c", "--tag", "--state"), filters, strict=True):
@@ -313,7 +313,7 @@ def prompt(
         raise ForbiddenError(f"{call.actor} is given its own prompt only", hint=f"Ask for {call.actor!r}.")
     memory = read_memory(call.root, profile, source=source)
     if call.interface == "command":
-        _look_over(call, categories or (), memory)
+        _tell_of_narrowing(call, categories or (), memory)
     memory = memory.narrowed(categories or (), budget)
     made = memory.prompt(as_of=as_of, style=style)
     if call.interface == "command":
@@ -327,7 +327,8 @@ def prompt(
     return Outcome(data, shows=lambda _: shown_by_prompt(made.manifest, memory.documents))
 
 
-def _look_over(call: Call, categories: Sequence[str], memory: ProfileMemory) -> None:
+def _tell_of_narrowing(call: Call, categories: Sequence[str], memory: ProfileMemory) -> None:
+    """Say to a person why categories that narrow a prompt leave nothing of it, and which rows are not shown."""
     names = [name for _, name in map(split, categories) if not is_pattern(name)]
     tell_of_rows(call, memory.owner.name)
     for name in names:

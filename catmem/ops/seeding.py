@@ -11,15 +11,7 @@ from catmem.errors import CatmemError, ForbiddenError, UnknownNameError
 from catmem.jsonable import jsonable
 from catmem.model.merge import Conflict
 from catmem.names import TARGETS, Target
-from catmem.ops.shared import (
-    CATEGORY,
-    EITHER,
-    TRIED,
-    Actor,
-    ExternalChange,
-    Interactive,
-    ReasonOption,
-)
+from catmem.ops.shared import CATEGORY, EITHER, TRIED, Actor, ExternalChange, Interactive, ReasonOption
 from catmem.ops.table import NO_TOOL, ONLY_TOOL, Call, Http, Option, Outcome, P, Tool, UsageError, operation
 from catmem.seeding.plan import HowSeeded, SeedPlan, SeedRequest, seed_order
 from catmem.seeding.slices import Choice, FilePlan, conflict_id

@@ -45,10 +45,12 @@ ENTITY: Schema = {
     "maxLength": 100,
     "pattern": "^([a-z0-9][a-z0-9_-]{0,63}(/(user|memory))?|[a-z0-9][a-z0-9_-]*(:[a-z0-9][a-z0-9_-]*)+)$",
 }
-_WHOSE = frozenset({"profile", "actor", "target"})
-_UNSAID = {bool: False, str: REQUIRED}
+_OPTIONS_IN_FRONT = frozenset({"profile", "actor", "target"})
+"""The options of a write that help shows first: whose memory it is, and who acts."""
+_WRITE_DEFAULTS = {bool: False, str: REQUIRED}
 """What a parameter of a write is, where nothing is said; others are ``None``."""
-_SAYS_WHOSE = frozenset({"profile", "profiles", "entity", "entities", "entity_id", "owner", "source"})
+_NAMES_OF_MEMORY = frozenset({"profile", "profiles", "entity", "entities", "entity_id", "owner", "source"})
+"""Parameters of these names have to say ``whose`` memory they name, at interfaces that agents use."""
 
 
 class P(NamedTuple):
@@ -168,7 +170,7 @@ class Parameter(NamedTuple):
 
 
 class Http(NamedTuple):
-    """The path of an operation in the API: a ``summary``, what is ``said``, and the form of its answer.
+    """The path of an operation in the API: a ``summary``, a ``description``, and the form of its answer.
 
     ``gives`` is a name of ``server/forms.yaml``, ``None`` for any object. ``as_text``: a caller may have its ``text``.
     ``conditional``: its body is one of its own form, and it takes ``If-Match`` and ``Idempotency-Key``.
@@ -177,21 +179,21 @@ class Http(NamedTuple):
     method: Literal["GET", "POST"]
     path: str
     summary: str
-    said: str
+    description: str
     gives: str | None = None
     as_text: bool = False
     conditional: bool = False
 
 
 class Tool(NamedTuple):
-    """The tool of an operation, for models: a ``title``, and what is ``said``.
+    """The tool of an operation, for models: a ``title``, and a ``description``.
 
     ``writes``, ``repeats`` (a second call changes nothing more) and ``destroys`` are hints; ``into``: its category is
     where an entry goes. ``without`` are arguments that the memory tool takes, and this tool does not offer.
     """
 
     title: str
-    said: str
+    description: str
     writes: bool = False
     repeats: bool = False
     destroys: bool = False
@@ -445,12 +447,14 @@ def operation(name: str, **row: Any) -> Callable[[Callable[..., Any]], Callable[
 
 def _parameters(name: str, run: Callable[..., Any], writes: Mapping[str, Any]) -> dict[str, Parameter]:
     hints = {each: hint for each, hint in run.__annotations__.items() if each not in {"return", "call", "_"}}
-    defaults = {each: _UNSAID.get(hint.__origin__) for each, hint in writes.items()} | (run.__kwdefaults__ or {})
+    defaults = {each: _WRITE_DEFAULTS.get(hint.__origin__) for each, hint in writes.items()} | (
+        run.__kwdefaults__ or {}
+    )
     made = [
         _parameter(name, run, each, hint, defaults.get(each, REQUIRED)) for each, hint in {**hints, **writes}.items()
     ]
     if "profile" in writes:  # whose memory it is stands in front of other options
-        made.sort(key=lambda each: (not each.param.argument, each.name not in _WHOSE))
+        made.sort(key=lambda each: (not each.param.argument, each.name not in _OPTIONS_IN_FRONT))
     return {each.name: each for each in made}
 
 
@@ -487,7 +491,7 @@ def _refuse_unreadable(row: OperationRow) -> None:
             place = f"{_place(row.run)}: {each.name} of {row.name!r}"
             if each.kind in {float, datetime} or (each.many and each.kind in {int, date}):
                 raise TypeError(f"{place} has a type that {interface} cannot read")
-            if each.name in _SAYS_WHOSE and each.param.whose is None:
+            if each.name in _NAMES_OF_MEMORY and each.param.whose is None:
                 raise TypeError(f"{place} does not say whose it is: P(whose=...)")
 
 
@@ -530,7 +534,7 @@ def call(asked: Call, values: Mapping[str, Any]) -> Outcome:
     if row.apart or row.needs:
         _refuse_combinations(asked)
     if not row.records:
-        _decide(asked, complete)
+        _check_memory_named(asked, complete)
     try:
         done = row.run(asked, **{name: value for name, value in complete.items() if name not in row.writes})
     except SystemExit as stop:  # a plugin's: a server would end with it
@@ -541,7 +545,7 @@ def call(asked: Call, values: Mapping[str, Any]) -> Outcome:
     return outcome
 
 
-def _decide(asked: Call, values: dict[str, Any]) -> None:
+def _check_memory_named(asked: Call, values: dict[str, Any]) -> None:
     """Refuse an agent what is another's, in the words for what does not exist; give entities their whole names."""
     row, actor = asked.operation, asked.actor
     named = [each for each in row.parameters.values() if each.param.whose is not None and values[each.name] is not None]

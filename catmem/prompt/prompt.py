@@ -30,7 +30,7 @@ from catmem.prompt.styles import (
     Piece,
     Style,
     StyledCategory,
-    counted,
+    budgeted_text,
     is_plain,
     render,
     text_of,
@@ -184,7 +184,7 @@ class _Draft:
             self.fit_budget()
             pieces = self.pieces()
             text = text_of(pieces)
-            if not text or not self._scan(pieces, text):
+            if not text or not self._scan_text(pieces, text):
                 return text
 
     def fit_budget(self) -> None:
@@ -200,9 +200,9 @@ class _Draft:
 
     def _leave_out(self, name: str, budget: int) -> None:
         """Leave out as few as must be; halving finds how many in few renderings."""
-        staying = [fact for fact in self._inside() if name in {fact.target, "total"}]
+        staying = [fact for fact in self._staying() if name in {fact.target, "total"}]
         # A long entry that is hostile takes no more than the line that says so.
-        self._look_at([fact for fact in staying if self.counter(fact.body) > budget])
+        self._scan_entries([fact for fact in staying if self.counter(fact.body) > budget])
 
         def rank(fact: Fact) -> tuple[bool, int, int]:
             # What cannot fit whatever else leaves goes before all others: it would only take them along. Within one
@@ -223,7 +223,7 @@ class _Draft:
     def size(self, name: str) -> int:
         """What the text of one target counts, in the ``hermes`` style without its frame, as Hermes counts; or all."""
         if name in TARGETS:
-            return self.counter(counted(self.rendered[name], self.style)) if name in self.rendered else 0
+            return self.counter(budgeted_text(self.rendered[name], self.style)) if name in self.rendered else 0
         return self.counter(text_of(self.pieces()))
 
     def pieces(self) -> list[Piece]:
@@ -234,13 +234,13 @@ class _Draft:
             joined += pieces
         return joined
 
-    def _inside(self) -> list[Fact]:
+    def _staying(self) -> list[Fact]:
         """What is not left out, as far as is decided."""
         return [fact for fact in self.facts if fact.dated_out is None and fact.over_budget is None]
 
     def _render(self) -> dict[str, list[Piece]]:
         grouped: dict[str, dict[str, list[Fact]]] = {target: {} for target in self.views}
-        for fact in self._inside():
+        for fact in self._staying():
             grouped[fact.target].setdefault(fact.entry.category, []).append(fact)
         rendered: dict[str, list[Piece]] = {}
         for target, by_category in grouped.items():
@@ -261,20 +261,20 @@ class _Draft:
             return "Uncategorized"
         return self.titles.get((target, category), category)
 
-    def _scan(self, pieces: Sequence[Piece], text: str) -> bool:
+    def _scan_text(self, pieces: Sequence[Piece], text: str) -> bool:
         """Withhold what the scan finds, each entry by itself and then across them; whether that changed anything."""
         # One look at the whole text finds where anything could start. An entry that the style shows otherwise than it
         # is stored could hide that: it is looked at by itself too.
-        found, suspects = Candidates(text), self._inside()
+        found, suspects = Candidates(text), self._staying()
         if found.places is not None:
             ends = _ends(pieces) if found.places else []
             held = {pieces[bisect_right(ends, place)][1] for place in found.places}
             suspects = [fact for fact in suspects if not (fact.is_plain or fact.is_as_stored) or fact.row in held]
-        if self._look_at(suspects):
+        if self._scan_entries(suspects):
             return True
         return self._withhold(pieces, found.findings() if found else [])
 
-    def _look_at(self, facts: Sequence[Fact]) -> bool:
+    def _scan_entries(self, facts: Sequence[Fact]) -> bool:
         """Withhold each entry in which the scan finds something, and that was not looked at before; whether any was."""
         new = [fact for fact in facts if not fact.scanned]
         for fact, findings in zip(new, scan_each([fact.body for fact in new]), strict=True):

@@ -119,9 +119,7 @@ class WholeSizes:
     def __init__(self, owner: Profile, documents: Mapping[str, Document], config: Config, as_of: date) -> None:
         """``documents`` are by target."""
         self.owner, self.documents, self.config, self.as_of = owner, documents, config, as_of
-        self.size = _sum(
-            Size(size_of(document.text), estimated_tokens(document.text)) for document in documents.values()
-        )
+        self.size = _sum(Size(size_of(each.text), estimated_tokens(each.text)) for each in documents.values())
         self.entries = sum(len(document.entries) for document in documents.values())
         self.facts = [entry for document in documents.values() for entry in document.entries if entry.body]
         self.flat = flat_size(documents.values())

@@ -64,7 +64,7 @@ class Fact:
     over_budget: tuple[str, int] | None = None
     """The name of the budget that keeps it out, and how much that is."""
     scanned: bool = False
-    _shown: tuple[object, str] | None = None
+    _rendered: tuple[object, str] | None = None
 
     @property
     def out(self) -> str | None:
@@ -74,22 +74,22 @@ class Fact:
         name, budget = self.over_budget
         return f"over the {name} budget of {budget:,}"
 
-    def shown(self, written: Callable[[Fact, str | None], str], note: str | None) -> str:
-        """What ``written`` makes of it, where it says this note; made once."""
-        if self._shown is None or self._shown[0] != note:
-            self._shown = note, written(self, note)
-        return self._shown[1]
+    def rendered(self, render: Callable[[Fact, str | None], str], note: str | None) -> str:
+        """What ``render`` makes of it with this note; kept for the next rendering, until the note is another."""
+        if self._rendered is None or self._rendered[0] != note:
+            self._rendered = note, render(self, note)
+        return self._rendered[1]
 
     @property
     def is_as_stored(self) -> bool:
         """Whether the scan of the prompt sees its body as it stands in the file, with nothing behind it on its line."""
-        is_last = self._shown is not None and self._shown[1].removesuffix("\n").endswith(self.body)
+        is_last = self._rendered is not None and self._rendered[1].removesuffix("\n").endswith(self.body)
         return is_last and len(self.body) <= DEFAULT_LIMIT
 
     def withhold(self, findings: Iterable[Threat]) -> None:
         """Show the names of the rules in its place."""
         rules = sorted({finding.rule for finding in findings})
-        self.blocked, self.is_plain, self._shown = ", ".join(rules), False, None
+        self.blocked, self.is_plain, self._rendered = ", ".join(rules), False, None
 
 
 def is_plain(body: str) -> bool:
@@ -131,7 +131,7 @@ def render(block: Block, style: Style) -> list[Piece]:
     return list(_RENDERERS[style](Block(block.target, filled, block.limit))) if filled else []
 
 
-def counted(pieces: Sequence[Piece], style: Style) -> str:
+def budgeted_text(pieces: Sequence[Piece], style: Style) -> str:
     """The part of one target's pieces that its budget counts: everything, but in ``hermes`` only the joined entries."""
     return text_of(pieces[1:-1] if style == "hermes" else pieces)
 
@@ -160,7 +160,7 @@ def _markdown(block: Block) -> Iterator[Piece]:
         yield (_heading(category), category.slug)
         yield (f" ({shared})\n" if shared else "\n", None)
         for fact in category.facts:
-            yield (fact.shown(_bullet, None if shared else fact.note), fact.row)
+            yield (fact.rendered(_bullet, None if shared else fact.note), fact.row)
 
 
 def _bullet(fact: Fact, note: str | None) -> str:
@@ -232,7 +232,7 @@ def _xml(block: Block) -> Iterator[Piece]:
         yield (f'"{_encoded("blocked" if category.title is None else category.slug)}"', category.slug)
         yield (' state="unverified">\n' if shared else ">\n", None)
         for fact in category.facts:
-            yield (fact.shown(_element, None if shared else fact.note), fact.row)
+            yield (fact.rendered(_element, None if shared else fact.note), fact.row)
         yield ("</category>\n", None)
     yield ("</memory>\n", None)
 
@@ -258,7 +258,7 @@ def _encoded(text: str) -> str:
 
 def _hermes(block: Block) -> Iterable[Piece]:
     facts = [fact for category in block.categories for fact in category.facts]
-    texts = [fact.body if fact.is_plain else fact.shown(_hermes_entry, fact.note) for fact in facts]
+    texts = [fact.body if fact.is_plain else fact.rendered(_hermes_entry, fact.note) for fact in facts]
     size = sum(map(len, texts)) + len(_HERMES_DELIMITER) * (len(texts) - 1)
     header = _HERMES_HEADERS.get(block.target, block.target)
     if block.limit is None:

@@ -23,12 +23,7 @@ from starlette.types import Scope
 
 from catmem.config.json_schema import faults_by, nearest, shown
 from catmem.envelopes.tokens import KEY, Token
-from catmem.errors import (
-    BusyError,
-    CatmemError,
-    RefusedError,
-    RequestError,
-)
+from catmem.errors import BusyError, CatmemError, RefusedError, RequestError
 from catmem.jsonable import jsonable
 
 BodySchema: TypeAlias = dict[str, Any]

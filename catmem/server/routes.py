@@ -360,7 +360,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
     operation: dict[str, Any] = {
         "operationId": endpoint.name,
         "summary": http.summary,
-        "description": http.said,
+        "description": http.description,
         "parameters": [*endpoint.fields, *more],
         "responses": {**answers, **_refused(refusals)},
     }

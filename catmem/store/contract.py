@@ -116,12 +116,12 @@ class Change:
     """What a caller says of its write, for the record.
 
     ``op_id`` makes a retry safe: a second commit of the ``agent`` with the same one gives the answer of the first, and
-    writes nothing, if ``request`` (a digest of what is asked) is the same too. That of another agent is another one.
-    ``note`` is JSON-ready data that is kept with the
-    revision; it is read after the update, which may fill it in. ``merges`` are revisions that the write brings
-    together with the head: they become its parents too. Such a write is recorded even if it changes no byte, and so is
-    one whose ``note`` has to be kept (``keeps_note``). ``person`` is the name of the person, where the agent is one.
-    ``waits``: it becomes a branch of what the caller saw, even if that is the head.
+    writes nothing, if ``request`` (a digest of what is asked) is the same too. The same ``op_id`` of another agent is
+    another one. ``note`` is JSON-ready data that is kept with the revision; it is read after the update, which may fill
+    it in. ``merges`` are revisions that the write brings together with the head: they become its parents too. Such a
+    write is recorded even if it changes no byte, and so is one whose ``note`` has to be kept (``keeps_note``).
+    ``person`` is the name of the person, where the agent is one. ``waits``: it becomes a branch of what the caller saw,
+    even if that is the head.
     """
 
     op: str = "put"
@@ -154,9 +154,9 @@ class Change:
 class Current(NamedTuple):
     """What an update works on: the entity as it really is, under the lock.
 
-    ``base`` is what the caller could know at best, after an external change since; else ``None``. An
-    update that touches what differs between ``base`` and ``data`` raises ``DriftError``. ``unread`` gives
-    what the newest revision that catmem wrote itself has under ``UNREAD`` in its note.
+    ``base`` is the newest text that the caller can have seen, where an external change came since; else ``None``. An
+    update that touches what differs between ``base`` and ``data`` raises ``DriftError``. ``unread`` gives what the
+    newest revision that catmem wrote itself has under ``UNREAD`` in its note.
     """
 
     data: bytes

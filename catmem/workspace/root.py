@@ -123,7 +123,7 @@ class Root:
 
         Raises ``ConfigError`` for the first bad one.
         """
-        right, wrong = _each(self)
+        right, wrong = _loaded_profiles(self)
         for error in wrong.values():
             raise error
         return right
@@ -246,19 +246,19 @@ def load_each(workspace: Root) -> tuple[list[Profile], list[CatmemError]]:
     Bases of others without files are left out: they are no agents. Raises ``UnreadableError`` if the folder of profiles
     cannot be listed.
     """
-    right, wrong = _each(workspace)
+    right, wrong = _loaded_profiles(workspace)
     return [*right.values()], [*wrong.values()]
 
 
 def agent_names(workspace: Root) -> list[str]:
     """The names of profiles that are no mere bases of others, also of those that are not right."""
-    right, wrong = _each(workspace)
+    right, wrong = _loaded_profiles(workspace)
     return sorted({*right, *wrong})
 
 
 def broken_profiles(workspace: Root) -> dict[str, CatmemError]:
     """What is wrong with the profiles that are not right, by name, and with those whose files are where none may be."""
-    right, broken = _each(workspace)
+    right, broken = _loaded_profiles(workspace)
     for name, profile in right.items():
         try:
             places(workspace.config, profile)
@@ -268,7 +268,7 @@ def broken_profiles(workspace: Root) -> dict[str, CatmemError]:
 
 
 @one_reading()
-def _each(workspace: Root) -> tuple[dict[str, Profile], dict[str, CatmemError]]:
+def _loaded_profiles(workspace: Root) -> tuple[dict[str, Profile], dict[str, CatmemError]]:
     """Each file that is meant to be a profile, also under a name that none can have; or what is wrong with it."""
     config = workspace.config
     right: dict[str, Profile] = {}

@@ -168,7 +168,7 @@ class OperationsWrite(Write):
 
     def check(self) -> None:
         asked, operations = self.asked, self.operations
-        self.policy = self.found_policy()
+        self.policy = self._policy_of_file()
         self.entity = self.policy.entity
         self.note["target"] = self.policy.target
         if reason := checked_reason(asked.reason, self.policy.config, to_agent=self.acting is not None):
@@ -197,11 +197,11 @@ class OperationsWrite(Write):
         # A profile may not know that there is a proposal: its branch is a revision that is not there.
         self.is_hidden = not self.policy.unbounded and self.is_proposal(self.expected or "0")
 
-    def found_policy(self) -> WritePolicy:
-        """The policy of the file that is meant. Raises ``UnknownNameError`` for another's file, as for none."""
+    def _policy_of_file(self) -> WritePolicy:
+        """The policy of the file that is named or meant. Another's file is refused like one that does not exist."""
         asked, root = self.asked, self.workspace
         if self.envelope is None and asked.target is None and asked.expected is None:
-            return found_policy(root, asked, self.acting)
+            return policy_of_meant_file(root, asked, self.acting)
         name, target = asked.profile, TARGETS[0] if asked.target is None else asked.target
         if self.envelope is not None:
             name, target = parts_of(self.entity)
@@ -289,27 +289,29 @@ class OperationsWrite(Write):
 # --- which of its two files the operations of a profile mean that name none ----------------------------------------
 
 
-def found_policy(root: Root, asked: Request, acting: Profile | None) -> WritePolicy:
+def policy_of_meant_file(root: Root, asked: Request, acting: Profile | None) -> WritePolicy:
     """The policy of the file that operations without a target mean; of a retry, of that of the first try."""
-    every = [policy_of(root, asked.profile, each, acting, allow_secret=asked.allow_secret) for each in TARGETS]
+    policies = [policy_of(root, asked.profile, each, acting, allow_secret=asked.allow_secret) for each in TARGETS]
     made = asked.op_id, PERSON if acting is None else acting.name  # that of another writer tells nothing
-    for policy in every if asked.op_id else ():
+    for policy in policies if asked.op_id else ():
         if any((each.op_id, each.agent) == made for each in islice(root.store.log(policy.entity), _RETRIED)):
             return policy
-    return (_policy_of_entry if finds_its_file(asked.content) else _policy_of_category)(root, asked.content, every)
+    find = _policy_of_entry if finds_its_file(asked.content) else _policy_of_category
+    return find(root, asked.content, policies)
 
 
-def _policy_of_category(root: Root, operations: Sequence[Operation], every: Sequence[WritePolicy]) -> WritePolicy:
+def _policy_of_category(root: Root, operations: Sequence[Operation], policies: Sequence[WritePolicy]) -> WritePolicy:
     """The only file that reads the category of additions; else the only one with visible entries; else USER.md."""
-    first, taxonomy = every[0], root.config.taxonomy
-    named = {each.category or first.only_category() for each in operations if each.action == "add"}
-    if len(named) != 1 or None in named:
+    first, taxonomy = policies[0], root.config.taxonomy
+    names = {each.category or first.only_category() for each in operations if each.action == "add"}
+    name = names.pop() if len(names) == 1 else None
+    if name is None:
         return first
-    category, holding = first.destination(str(*named)), []
+    category, holding = first.destination(name), []
     reading = targets_read(category, first.owner, taxonomy)
     if len(reading) == 1:
-        return next(policy for policy in every if policy.target in reading)
-    for policy in every:
+        return next(policy for policy in policies if policy.target in reading)
+    for policy in policies:
         try:
             document = read_document(root, policy.owner, policy.target)
         except UnreadableError:
@@ -318,14 +320,14 @@ def _policy_of_category(root: Root, operations: Sequence[Operation], every: Sequ
     return holding[0] if len(holding) == 1 else first
 
 
-def _policy_of_entry(root: Root, operations: Sequence[Operation], every: Sequence[WritePolicy]) -> WritePolicy:
+def _policy_of_entry(root: Root, operations: Sequence[Operation], policies: Sequence[WritePolicy]) -> WritePolicy:
     """The one file of a profile that holds the entry of the first operation, as far as the actor sees."""
     wanted, category = operations[0].old_text or "", operations[0].category
     refuse_empty(wanted)
     there: list[Entry] = []
     holding: list[tuple[WritePolicy, Document, list[Entry]]] = []
     unread, refused = [], []
-    for policy in every:
+    for policy in policies:
         try:
             check_beforehand(operations, policy)
             document = read_document(root, policy.owner, policy.target)
@@ -350,12 +352,12 @@ def _policy_of_entry(root: Root, operations: Sequence[Operation], every: Sequenc
     # A file that cannot be read may hold it, and so may rows that another program changed: the write to it says so.
     if not unread:
         changed = {name for name, (known, now) in root.store.generations().items() if known != now}
-        unread = [policy for policy in every if policy.entity in changed]
+        unread = [policy for policy in policies if policy.entity in changed]
     if unread:
         return unread[0]
-    if len(refused) == len(every):
+    if len(refused) == len(policies):
         raise refused[0]
-    raise no_match(wanted, there, every[0].owner.name, to_agent=every[0].to_agent)
+    raise no_match(wanted, there, policies[0].owner.name, to_agent=policies[0].to_agent)
 
 
 def _in_both(wanted: str, holding: Sequence[tuple[WritePolicy, Document, list[Entry]]]) -> AmbiguousError:

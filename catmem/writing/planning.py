@@ -36,12 +36,15 @@ def plan_operations(
     document: Document,
     operations: Sequence[Operation],
     policy: WritePolicy,
-    base: WriterView | None = None,
+    view: WriterView | None = None,
     session: ToolSession | None = None,
 ) -> Plan:
-    """Apply operations that passed ``check_beforehand`` one after the other, all or none."""
-    # `base` is what the caller may have seen, `None` if that is all; in a conversation its `session` counts.
-    plan = Plan(document, document, policy, base, session)
+    """Apply operations that passed ``check_beforehand`` one after the other, all or none; gives the finished plan.
+
+    ``view`` is what the writer may have seen, ``None`` if that is all; in a conversation its ``session`` counts. Raises
+    what refuses an operation: ``EditError``, ``ForbiddenError``, ``UnknownNameError`` and ``DriftError``.
+    """
+    plan = Plan(document, document, policy, view, session)
     each_of(operations, lambda operation: getattr(plan, operation.action)(operation))
     plan.finish()
     return plan
@@ -54,7 +57,7 @@ class Plan:
     document: Document
     original: Document
     policy: WritePolicy
-    base: WriterView | None
+    view: WriterView | None
     session: ToolSession | None
     entries: tuple[Entry, ...] = ()
     """What was made or touched, as it is in the new document; a removed entry is as it was."""
@@ -64,9 +67,11 @@ class Plan:
     reworded: list[tuple[str, str]] = field(default_factory=list)
     """The old and the new words of each replacement that is not confirmed."""
     made: Counter[EntryWords] = field(default_factory=Counter)
+    """What the entries say that these operations made: a later one may change them unseen."""
     touched: list[tuple[Entry, bool]] = field(default_factory=list)
     """Entries in the order of the operations, and whether each is gone."""
-    left: dict[str, None] = field(default_factory=dict)  # the categories that an entry was taken out of
+    taken_from: dict[str, None] = field(default_factory=dict)
+    """The categories that an entry was taken out of, in their order."""
     by_another: Callable[[str], bool] | None = None  # of the history, which is read once: it stays under the lock
 
     # --- the five actions ------------------------------------------------------------------------------------------
@@ -79,24 +84,24 @@ class Plan:
         tags = {key: value for key, value in (operation.tags or {}).items() if value is not None}
         self._check_threats([body, *tag_texts(tags), operation.category or ""], category)
         # Only among what the actor sees: or an addition would tell whether a text is there that is hidden from it.
-        already = self._same(category, body)
+        already = self._same_entry(category, body)
         if already is not None:
             said = f"is already in {already.category} of {self.policy.entity}, so no second copy was made"
             if any(already.tags.get(key) != value for key, value in tags.items()):
                 how = "replace it with tags" if self.policy.to_agent else "use replace OLD --tag KEY=VALUE"
                 said += f"; to give it these tags, {how}"
-            self._leave("add", already, said)
+            self._leave_as_is("add", already, said)
             return
         self._remark_tags(tags)
         tags = self._dated(tags, body, operation)
         title = self.policy.title(category)
-        made = self._take("add", add_entry(self.document, content, category=category, tags=tags, title=title))
+        made = self._accept("add", add_entry(self.document, content, category=category, tags=tags, title=title))
         self._remark_expiry(made, tags)
         self._remark_words(made, body)
 
     def replace(self, operation: Operation) -> None:
         """Give the entry other words or tags."""
-        entry = self._entry(operation)
+        entry = self._meant_entry(operation)
         self.policy.refuse_unwritable(entry.category)
         body = entry.body if operation.content is None else body_of(operation.content)
         old_tags, given = entry.tags, operation.tags or {}
@@ -104,7 +109,7 @@ class Plan:
         tags: dict[str, TagValue] = {k: value for k, value in {**old_tags, **given}.items() if value is not None}
         self.policy.check_domain(entry.category, old_tags, tags)
         if body == entry.body and tags == old_tags:
-            self._leave("replace", entry, "already says that")
+            self._leave_as_is("replace", entry, "already says that")
             return
         if body != entry.body:  # the verification of the old words is gone
             same_day = tags.get("verified_date") == old_tags.get("verified_date")
@@ -112,13 +117,13 @@ class Plan:
         self._check_threats([*([body] if body != entry.body else []), *tag_texts(given)])
         self._remark_tags(key for key, value in given.items() if value is not None)
         if operation.content is None or body == entry.body:
-            self._put_instead(entry, retag_entry(self.document, entry, tags))
+            self._accept_replacement(entry, retag_entry(self.document, entry, tags))
             return
         if not operation.confirm:
             self.reworded.append((entry.body, body))
-        doubled = self._same(entry.category, body) is not None
+        doubled = self._same_entry(entry.category, body) is not None
         new_tags = None if tags == old_tags else tags
-        made = self._put_instead(entry, replace_entry(self.document, entry, operation.content, tags=new_tags))
+        made = self._accept_replacement(entry, replace_entry(self.document, entry, operation.content, tags=new_tags))
         verified = read_date(old_tags.get("verified_date"))
         if verified is not None and "verified_date" not in tags and given.get("verified_date", True):
             self._remark(made, f"has new words, so its verification of {verified} is gone; verify it if they hold")
@@ -127,29 +132,29 @@ class Plan:
 
     def remove(self, operation: Operation) -> None:
         """Take the entry out."""
-        entry = self._entry(operation)
+        entry = self._meant_entry(operation)
         self.policy.refuse_unwritable(entry.category)
         self.document = remove_entry(self.document, entry).document
-        self.left[entry.category] = None
-        self._note("remove", entry, gone=True)
+        self.taken_from[entry.category] = None
+        self._record("remove", entry, gone=True)
 
     def move(self, operation: Operation) -> None:
         """Put the entry into another category."""
         category = self.policy.destination(operation.to_category or "")
-        entry = self._entry(operation)
+        entry = self._meant_entry(operation)
         self.policy.refuse_unwritable(entry.category)
         if entry.category == category:
-            self._leave("move", entry, f"is already in {category}")
+            self._leave_as_is("move", entry, f"is already in {category}")
             return
         self._check_threats([operation.to_category or ""], category)
-        doubled = self._same(category, entry.body) is not None
-        self.left[entry.category] = None
-        made = self._take("move", move_entry(self.document, entry, category, title=self.policy.title(category)))
+        doubled = self._same_entry(category, entry.body) is not None
+        self.taken_from[entry.category] = None
+        made = self._accept("move", move_entry(self.document, entry, category, title=self.policy.title(category)))
         self._remark(made, f"is in {category} twice now" if doubled else None)
 
     def verify(self, operation: Operation) -> None:
         """Say that the fact holds on a day."""
-        entry = self._entry(operation)
+        entry = self._meant_entry(operation)
         old_tags, day = entry.tags, self._day(operation)
         verified = read_date(old_tags.get("verified_date"))
         if operation.as_of is not None and verified is not None and operation.as_of < verified:
@@ -160,14 +165,14 @@ class Plan:
             )
         tags: dict[str, TagValue] = {"verified_date": day, **old_tags} | {"verified_date": day}
         if tags == old_tags:
-            self._leave("verify", entry, f"is verified as of {day} already")
+            self._leave_as_is("verify", entry, f"is verified as of {day} already")
         else:
-            self._take("verify", retag_entry(self.document, entry, tags))
+            self._accept("verify", retag_entry(self.document, entry, tags))
         if operation.evidence is not None:
             self.actions[-1]["evidence"] = operation.evidence.strip()
         self._remark_expiry(entry, tags)
 
-    def _same(self, category: str, body: str) -> Entry | None:
+    def _same_entry(self, category: str, body: str) -> Entry | None:
         """An entry of the category with this body. Its text is searched first: a large file has many entries."""
         document, line = self.document, max(body.split("\n"), key=len)
         for start, end in spans_of(document, category):
@@ -182,7 +187,7 @@ class Plan:
 
     # --- parts of them ---------------------------------------------------------------------------------------------
 
-    def _entry(self, operation: Operation) -> Entry:
+    def _meant_entry(self, operation: Operation) -> Entry:
         visible, narrowed = self.policy.visible_entries(self.document), operation.category
         category = None if narrowed is None else self.policy.category(narrowed)
         among = [entry for entry in visible if category in {None, entry.category}]
@@ -195,7 +200,7 @@ class Plan:
             words = operation.content
             shortens = words is not None and len(body_of(words)) < len(entry.body)
             if operation.action != "replace" or shortens:  # of another replacement its result is looked at
-                seen = operation.expected is not None or self.session is not None or self.base is None
+                seen = operation.expected is not None or self.session is not None or self.view is None
                 self._refuse_too_large(entry, shortens=shortens or operation.action == "remove", seen=seen)
         return entry
 
@@ -207,10 +212,10 @@ class Plan:
         elif self.session is not None:
             if not self.session.knows(self.policy.entity, entry):
                 raise unseen(entry, self.policy)
-        elif self.base is not None:
+        elif self.view is not None:
             to_agent = self.policy.to_agent  # who has to be shown also what another program wrote
             self.by_another = self.by_another or (self.policy.history().by_another if to_agent else lambda _: False)
-            if self.base.differs(entry, to_agent=to_agent) or self.by_another(entry.body):
+            if self.view.differs(entry, to_agent=to_agent) or self.by_another(entry.body):
                 raise DriftError(f"another writer changed {quoted(entry, self.policy)}", hint=REMEDY)
 
     def _refuse_too_large(self, entry: Entry, *, shortens: bool = False, seen: bool = False) -> None:
@@ -232,11 +237,11 @@ class Plan:
             else "Nothing was written. Shorten or remove it once you have read it. Other entries can be changed.",
         )
 
-    def _put_instead(self, entry: Entry, edited: Edited) -> Entry:
+    def _accept_replacement(self, entry: Entry, edited: Edited) -> Entry:
         shorter = edited.entry is not None and len(edited.entry.raw) < len(entry.raw)
         if not (shorter or self.made[entry_words(entry)]):
             self._refuse_too_large(entry)
-        return self._take("replace", edited)
+        return self._accept("replace", edited)
 
     def _category_to_add_to(self, named: str | None) -> str:
         if named is not None:
@@ -269,27 +274,26 @@ class Plan:
         if warning:
             self.warnings.append(warning)
 
-    def _take(self, action: str, edited: Edited) -> Entry:
-        """Go on with an edited document, of which the entry is the one that was made, and return that."""
+    def _accept(self, action: str, edited: Edited) -> Entry:
+        """Go on with an edited document; gives the entry that was made. Raises ``EditError`` (``too_large``)."""
         self.document = edited.document
         entry = edited.entry
         if entry is None:
             message = f"{action} made no entry"
             raise AssertionError(message)
-        most = MAX_ENTRY_CHARS
-        if len(entry.raw) > most:
+        if len(entry.raw) > MAX_ENTRY_CHARS:
             raise EditError(
-                f"an entry may have {most:,} characters, and this one has {len(entry.raw):,}",
+                f"an entry may have {MAX_ENTRY_CHARS:,} characters, and this one has {len(entry.raw):,}",
                 code="too_large",
                 hint="Split it, or keep it elsewhere and name the place.",
             )
         self.made[entry_words(entry)] += 1
-        self._note(action, entry)
+        self._record(action, entry)
         return entry
 
-    def _leave(self, action: str, entry: Entry, why: str) -> None:
+    def _leave_as_is(self, action: str, entry: Entry, why: str) -> None:
         self._remark(entry, why)
-        self._note(action, entry)
+        self._record(action, entry)
 
     def _remark(self, entry: Entry, what: str | None) -> None:
         if what is not None:
@@ -319,7 +323,7 @@ class Plan:
             note = f"the tag {name[:NAME_SHOWN]} is not declared and has no effect; {near} may be meant"
             self.notes += [note] if near is not None and note not in self.notes else []
 
-    def _note(self, action: str, entry: Entry, *, gone: bool = False) -> None:
+    def _record(self, action: str, entry: Entry, *, gone: bool = False) -> None:
         self.touched.append((entry, gone))
         self.actions.append({"action": action, "category": entry.category, "id": entry.id})
 
@@ -367,7 +371,7 @@ class Plan:
     def _on_emptied(self, document: Document) -> list[str]:
         """What to tell a person of headings without an entry: they stay, and what is put below them is theirs."""
         headings = [] if self.policy.to_agent else [header.category for header in document.scan.headers]
-        emptied = [each for each in self.left if each in headings and not last_entries(document, each, 1)]
+        emptied = [each for each in self.taken_from if each in headings and not last_entries(document, each, 1)]
         remedy = ": 'catmem lint --select CM106 --fix --unsafe-fixes' takes such headings away"
         remedy = remedy if len(headings) > 1 else ""  # the only one stays
         return [f"{each} has no entry any more, and its heading stays{remedy}" for each in emptied]

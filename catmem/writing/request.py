@@ -263,8 +263,8 @@ class Request:
     """One write, as it is asked for: what, to which entity, on which view, by whom.
 
     ``entity`` is ``PROFILE/TARGET``, or the name of a declared entity; ``content`` is what its ``kind`` takes, by
-    default a tuple of operations. ``How`` says what the rest are. ``papers`` are the envelope
-    that it came in: what that says is filled in when it is read.
+    default a tuple of operations. ``papers`` are the envelope that it came in: what that says is filled in when it is
+    read. ``How`` describes the other fields.
     """
 
     entity: str

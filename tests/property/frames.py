@@ -24,7 +24,7 @@ class BrokenFrameError(AssertionError):
 
 def unscanned():
     """Prompts as they are built without the threat scan, so that the frames have to hold by themselves."""
-    return mock.patch.multiple(_Draft, _scan=lambda *_: False, _look_at=lambda *_: False)
+    return mock.patch.multiple(_Draft, _scan_text=lambda *_: False, _scan_entries=lambda *_: False)
 
 
 def read_markdown(text: str) -> Frame:

@@ -14,15 +14,7 @@ from catmem.clock import read_date
 from catmem.config.json_schema import SLIPS, known_tags, meant_tag, tag_faults
 from catmem.config.profile import HERMES_LIMITS, Profile, limit_of
 from catmem.errors import EditError
-from catmem.linting.linted import (
-    DATES,
-    Context,
-    LintedEntry,
-    LintedFile,
-    key_span,
-    span_of_first_line,
-    value_span,
-)
+from catmem.linting.linted import DATES, Context, LintedEntry, LintedFile, key_span, span_of_first_line, value_span
 from catmem.linting.rule import Finding, Fix, Related, rule
 from catmem.model.edit import TextEdit, removal
 from catmem.names import FILE_NAMES, slugify

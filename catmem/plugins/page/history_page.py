@@ -8,14 +8,7 @@ from typing import Any
 
 from catmem.digest import bytes_digest
 from catmem.errors import DriftError, EditError, MergeConflictError, RequestError
-from catmem.merging.branches import (
-    Ask,
-    ConflictAnswer,
-    Disagreement,
-    branch_of,
-    branches_of_all,
-    in_words,
-)
+from catmem.merging.branches import Ask, ConflictAnswer, Disagreement, branch_of, branches_of_all, in_words
 from catmem.merging.merging import MergeRequest, plan_merge
 from catmem.model.merge import Conflict, Reason
 from catmem.plugins.page.entries_page import in_field

@@ -21,17 +21,7 @@ from catmem.files import read_bounded, shown_path
 from catmem.jsonable import jsonable
 from catmem.model.document import Document, Entry
 from catmem.model.splice import titled
-from catmem.names import (
-    DROP,
-    FILE_NAMES,
-    SECRET,
-    SPLIT,
-    STAYS,
-    TARGETS,
-    UNCATEGORIZED,
-    parts_of,
-    slugify,
-)
+from catmem.names import DROP, FILE_NAMES, SECRET, SPLIT, STAYS, TARGETS, UNCATEGORIZED, parts_of, slugify
 from catmem.ops.shared import DryRun, OneFile
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
 from catmem.plugins.sorting.labels import Migration, PlannedEntry, migrated

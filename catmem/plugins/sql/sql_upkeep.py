@@ -28,15 +28,7 @@ from catmem.plugins.sql.tables import is_counted, version_of
 from catmem.store.changes import redacted
 from catmem.store.contract import Erasure, Fault, Feature, Kept, Left, Revision, Rows, tips
 from catmem.store.files.system import FOLDER, System, new_file
-from catmem.store.table_rows import (
-    MOST_BYTES,
-    FoundRow,
-    copies,
-    copy_text,
-    numbered_copies,
-    row_copy,
-    rows_of,
-)
+from catmem.store.table_rows import MOST_BYTES, FoundRow, copies, copy_text, numbered_copies, row_copy, rows_of
 from catmem.workspace.rows import RowCodec
 
 _OPEN_TO_ALL = (

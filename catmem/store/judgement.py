@@ -183,7 +183,7 @@ def dry_run_commit(store: Store, entity: str, expected: str | None, update: Upda
     is_new = now.revision is None and (head is not None or bool(now.data))
 
     def seen(named: str) -> KnownRevision | None:
-        return next((_point(each) for each in store.log(entity) if sees(named, each.revision, each.digest)), None)
+        return next((point_of(each) for each in store.log(entity) if sees(named, each.revision, each.digest)), None)
 
     def external_since(point: KnownRevision) -> bool:
         return is_new or any(each.agent == EXTERNAL and each.sequence > point.sequence for each in store.log(entity))
@@ -191,17 +191,16 @@ def dry_run_commit(store: Store, entity: str, expected: str | None, update: Upda
     own = last_own(head, {each.revision: each for each in store.log(entity)}.get)
     state = KnownState(
         now=KnownRevision("" if is_new else known, now.digest, 0),
-        before=_point(head) if is_new and head is not None else None,
+        before=point_of(head) if is_new and head is not None else None,
         adopted=is_new,
         has_text=bool(now.data),
         seen=seen,
         external_since=external_since,
-        own=lambda: None if own is None or own.revision == now.revision else _point(own),
+        own=lambda: None if own is None or own.revision == now.revision else point_of(own),
     )
     verdict = judge(expected, change, state)
     if verdict.kind == "drift":
-        message = f"another program changed {entity}"
-        raise DriftError(message, expected=expected or known, found=now.digest, hint=REMEDY)
+        raise DriftError(f"another program changed {entity}", expected=expected or known, found=now.digest, hint=REMEDY)
     if verdict.kind == "stale":
         raise stale(entity, expected or known, known)
     point = verdict.point
@@ -214,5 +213,6 @@ def dry_run_commit(store: Store, entity: str, expected: str | None, update: Upda
     )
 
 
-def _point(revision: Revision) -> KnownRevision:
+def point_of(revision: Revision) -> KnownRevision:
+    """What a record says of a revision, for ``judge``."""
     return KnownRevision(revision.revision, revision.digest, revision.sequence)

@@ -187,11 +187,7 @@ class Link:
 
     def commit(self) -> None:
         """End a transaction that was begun, so that it stays."""
-        with self._faults():
-            if self.kind == "sqlite":
-                self._cursor.execute("COMMIT")
-            else:
-                self.driver.commit()
+        self.text("COMMIT")
 
     def _execute(self, statement: Statement, values: Mapping[str, object]) -> None:
         self._cursor.execute(statement.texts[self.kind], values)
@@ -392,7 +388,10 @@ class Database:
     @contextmanager
     def _connected(self) -> Iterator[Link]:
         pool = self._opened()
-        driver = self._borrowed(pool)
+        try:
+            driver = pool.acquire()
+        except self.error as error:
+            raise fault_of(DriverError(error, is_connecting=True), self.name) from None
         try:
             link = Link(self, driver)
         except self.error as error:
@@ -403,12 +402,6 @@ class Database:
         finally:
             link.end()
             pool.give_back(driver, is_lost=link.is_lost)
-
-    def _borrowed(self, pool: _Pool) -> DriverConnection:
-        try:
-            return pool.acquire()
-        except self.error as error:
-            raise fault_of(DriverError(error, is_connecting=True), self.name) from None
 
     def _opened(self) -> _Pool:
         self._after_fork()

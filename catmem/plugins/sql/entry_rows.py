@@ -65,8 +65,9 @@ def found_rows(link: Link, entity: str, codec: RowCodec) -> list[FoundRow]:
 
 
 def shown_rows(link: Link) -> list[dict[str, Any]]:
-    """All rows of all entities as JSON-ready data, with all their columns."""
-    return [{"entity": _jsonable(_text(entity))} | shown(_row(*found)) for *found, entity in link.rows(_OF_ALL)]
+    """All rows of all entities as JSON-ready data, with all columns; tags as what they say where they are JSON."""
+    rows = ({"entity": _text(entity)} | _row(*found)._asdict() for *found, entity in link.rows(_OF_ALL))
+    return [{name: (_tags if name == "tags" else _jsonable)(value) for name, value in row.items()} for row in rows]
 
 
 def _row(id_: int, position: int, tier: object, *texts: object) -> FoundRow:
@@ -81,11 +82,6 @@ def _text(value: object) -> object:
         return value.decode()
     except UnicodeDecodeError:
         return value
-
-
-def shown(row: FoundRow | TableRow) -> dict[str, Any]:
-    """A row as JSON-ready data, tags as what they say where they are JSON."""
-    return {name: _tags(value) if name == "tags" else _jsonable(value) for name, value in row._asdict().items()}
 
 
 def _tags(value: object) -> object:

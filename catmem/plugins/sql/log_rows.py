@@ -157,8 +157,8 @@ def generations(link: Link) -> dict[str, tuple[int, int]]:
     return {entity: (there.recorded, there.generation) for entity, there in look_at_all(link).items()}
 
 
-def lock(link: Link, entity: str) -> Meta:
-    """What is known of an entity, which no other writer reaches until the end of the transaction."""
+def lock(link: Link, entity: str, start: str) -> Meta:
+    """What is known of an entity, which no other writer reaches until the end; its first record follows ``start``."""
     found = link.first(_LOCK, name=entity)
     if found is None:
         link.run(_ADD, name=entity)
@@ -167,7 +167,7 @@ def lock(link: Link, entity: str) -> Meta:
     if link.file is not None and found is not None:
         link.revisions = int(found[-1])
         link.file.refuse_behind(link.revisions)
-    return there
+    return there if there.chain else there._replace(chain=start)
 
 
 def _meta(link: Link, found: Sequence[Any] | None) -> Meta:
@@ -211,14 +211,6 @@ class LogStep(NamedTuple):
     chain: str
 
 
-class Base(NamedTuple):
-    """A revision whose bytes are at hand, so that another can be a splice of it."""
-
-    sequence: int
-    depth: int
-    data: bytes
-
-
 class LogHistory:
     """The log of one entity, read through one connection."""
 
@@ -258,13 +250,6 @@ class LogHistory:
         found = self.link.rows(_STARTING_WITH, entity=self.entity, beginning=f"{number}%")
         return {str(each[0]) for each in found}
 
-    def data(self, revision: Revision) -> bytes:
-        """The bytes of a revision. Raises ``DamagedError`` if they are not those that were recorded."""
-        data = rebuilt(self.link, self.entity, revision.sequence)
-        if bytes_digest(data) != revision.digest:
-            raise damaged(f"revision {revision.revision} of {self.entity} is not what was recorded")
-        return data
-
     def chain(self, sequence: int) -> str | None:
         """The link of a record; ``None`` if there is none."""
         found = self.link.first(_CHAIN_OF, entity=self.entity, sequence=sequence)
@@ -284,21 +269,21 @@ class LogHistory:
         found = self.named(revision)
         if found is None:
             raise unknown_revision(self.entity, revision)
-        return Snapshot(self.data(found), found.revision, found.digest)
+        data = rebuilt(self.link, self.entity, found.sequence, found.digest)
+        return Snapshot(data, found.revision, found.digest)
 
 
-def next_step(recorded: Revision, data: bytes, base: Base | None, chain: str) -> LogStep:
-    """A revision as a step of the log: ``base`` is the head before it, none for a branch; ``chain`` the last link."""
-    made = whole(data) if base is None or base.depth >= DEPTH else change(base.data, data)
-    if base is None or isinstance(made, WholeText):
-        step = LogStep(recorded, None, 0, made, "")
-    else:
-        step = LogStep(recorded, base.sequence, base.depth + 1, made, "")
-    return step._replace(chain=chained(chain, step))
+def next_step(recorded: Revision, data: bytes, before: Meta, head: bytes) -> LogStep:
+    """A revision as a step of the log, behind what is there ``before``: unless it is a branch, a splice of the head."""
+    is_whole = recorded.is_branch or not before.head or before.depth >= DEPTH
+    made = whole(data) if is_whole else change(head, data)
+    base, depth = (before.head, before.depth + 1) if isinstance(made, Splice) else (None, 0)
+    step = LogStep(recorded, base, depth, made, "")
+    return step._replace(chain=chained(before.chain, step))
 
 
-def rebuilt(link: Link, entity: str, sequence: int) -> bytes:
-    """The bytes of a revision, from the whole that it goes back to. Raises ``DamagedError``."""
+def rebuilt(link: Link, entity: str, sequence: int, digest: str) -> bytes:
+    """The bytes of a record, from the whole that it goes back to. Raises ``DamagedError`` for others than it had."""
     data: bytes | None = None
     for base, offset, removed, size, stored in link.rows(_REBUILT, entity=entity, sequence=sequence):
         try:
@@ -310,6 +295,8 @@ def rebuilt(link: Link, entity: str, sequence: int) -> bytes:
             raise damaged(f"record {sequence} of {entity} cannot be rebuilt: {error}") from error
     if data is None:
         raise damaged(f"record {sequence} of {entity} cannot be rebuilt: the whole that it goes back to is missing")
+    if bytes_digest(data) != digest:
+        raise damaged(f"record {sequence} of {entity} is not what was recorded")
     return data
 
 
@@ -427,8 +414,6 @@ class Heads:
             return b""
         data = self.known.get(meta.digest)
         if data is None:
-            data = rebuilt(link, entity, meta.head)
-            if bytes_digest(data) != meta.digest:
-                raise damaged(f"the head of {entity} is not what was recorded")
+            data = rebuilt(link, entity, meta.head, meta.digest)
             self.keep(meta.digest, data)
         return data

@@ -23,7 +23,7 @@ from catmem.digest import bytes_digest
 from catmem.errors import BusyError, DriftError, NoMatchError, RefusedError, StoreError
 from catmem.plugins.sql import entry_rows, log_rows, sql_upkeep
 from catmem.plugins.sql.connections import Database, DriverError, Link, TransientError, new_schema
-from catmem.plugins.sql.log_rows import Base, Heads, LogHistory, LogStep, Meta, chain_start, columns_of, next_step
+from catmem.plugins.sql.log_rows import Heads, LogHistory, LogStep, Meta, chain_start, columns_of, next_step
 from catmem.plugins.sql.sql_upkeep import find_copy, keep_rows
 from catmem.plugins.sql.tables import ChangedTablesError, Readiness, version_of
 from catmem.store.contract import (
@@ -51,7 +51,7 @@ from catmem.store.contract import (
     stale,
     unknown_revision,
 )
-from catmem.store.judgement import KnownRevision, KnownState, complete, drifted, judge, last_own, unread
+from catmem.store.judgement import KnownRevision, KnownState, complete, drifted, judge, last_own, point_of, unread
 from catmem.workspace.rows import RowCodec
 from catmem.workspace.stores import Backend, Opening, tier_of
 
@@ -203,20 +203,18 @@ class SqlStore(LastingStore):
 
         return self._again(once, waits=False)
 
-    def _bring(self, link: Link, entity: str, given: Iterable[tuple[Revision, bytes]], chain: str) -> int:
-        there = log_rows.lock(link, entity)
+    def _bring(self, link: Link, entity: str, given: Iterable[tuple[Revision, bytes]], start: str) -> int:
+        there = after = log_rows.lock(link, entity, start)
         if there.sequence or there.is_drifted or entry_rows.found_rows(link, entity, self.codec):
             raise not_empty(entity)
-        after, head, base = there._replace(chain=chain), b"", None
-        last: Revision | None = None
+        head, last = b"", None
         for sequence, (said, data) in enumerate(given, 1):
             refuse_unsound(entity, said, data)
             last = replace(said, entity=entity, sequence=sequence, size=len(data))
-            step = log_rows.next_step(last, data, None if last.is_branch else base, after.chain)
+            step = next_step(last, data, after, head)
             link.run(log_rows.APPEND, **columns_of(step))
             after = after.followed_by(step)
-            if not last.is_branch:
-                head, base = data, Base(sequence, step.depth, data)
+            head = head if last.is_branch else data
         if last is None:
             return 0
         entry_rows.settle(link, entity, [], self.codec.rows(entity, head))
@@ -371,10 +369,6 @@ LOG = logging.getLogger("catmem.plugins.sql")
 _AnyRefusal = TypeVar("_AnyRefusal", bound=RefusedError)
 
 
-def _point(revision: Revision) -> KnownRevision:
-    return KnownRevision(revision.revision, revision.digest, revision.sequence)
-
-
 class SqlCommit:
     def __init__(self, store: SqlStore, link: Link, entity: str, change: Change, *, distrusts: bool = False) -> None:
         """``distrusts``: the rows are compared though no change of them was counted."""
@@ -405,7 +399,7 @@ class SqlCommit:
 
     def run(self, expected: str | None, update: Update) -> Snapshot | None:
         """Make the commit; ``None`` if it was refused after something was adopted, which is to be kept."""
-        self.meta = log_rows.lock(self.link, self.entity)
+        self.meta = log_rows.lock(self.link, self.entity, self.start)
         first = self.past.operation(self.change.agent, self.change.op_id) if self.change.op_id else None
         if first and repeated(first, self.change):
             return replace(self.past.snapshot(first.revision), branch=first.is_branch)
@@ -431,7 +425,7 @@ class SqlCommit:
 
     def take_in(self) -> str | None:
         """Make the rows and the head one again, whatever was counted; says what was done. Raises ``DriftError``."""
-        self.meta = log_rows.lock(self.link, self.entity)
+        self.meta = log_rows.lock(self.link, self.entity, self.start)
         self.data = self.heads.data(self.link, self.entity, self.meta)
         rows = entry_rows.found_rows(self.link, self.entity, self.codec)
         if not self.meta.is_drifted and not entry_rows.differ(rows, self.codec.rows(self.entity, self.data)):
@@ -482,8 +476,8 @@ class SqlCommit:
         self._record(old, self.data, adopting)
         self.adopted = str(self.meta.revision)
 
-    def _bad_rows(self, bad: object) -> DriftError:
-        said = "; ".join(f"row {id_}: {what}" for id_, what in list(bad)[:3])  # type: ignore[call-overload]
+    def _bad_rows(self, bad: Sequence[tuple[int, str]]) -> DriftError:
+        said = "; ".join(f"row {id_}: {what}" for id_, what in bad[:3])
         return DriftError(
             f"another program wrote rows of {self.entity} that are no entries: {said}",
             code="bad_rows",
@@ -528,13 +522,13 @@ class SqlCommit:
             has_text=bool(now.data),
             seen=self._seen,
             external_since=lambda point: self.past.by_agent_since(EXTERNAL, point.sequence) is not None,
-            own=lambda: None if (own := self._own()) is None or own.revision == now.revision else _point(own),
+            own=lambda: None if (own := self._own()) is None or own.revision == now.revision else point_of(own),
         )
 
     def _seen(self, expected: str) -> KnownRevision | None:
         find = self.past.with_digest if expected.startswith("sha256:") else self.past.named
         found = find(expected)
-        return None if found is None else _point(found)
+        return None if found is None else point_of(found)
 
     def _own(self) -> Revision | None:
         """The newest head of catmem's own, else the first of all."""
@@ -566,9 +560,7 @@ class SqlCommit:
     def _record(self, old: bytes, data: bytes, change: Change) -> Snapshot:
         seen = str(self.meta.revision)
         recorded = self._recorded(str(self.meta.revision + 1), change.parents(seen), data, change)
-        base = Base(self.meta.head, self.meta.depth, old) if self.meta.head else None
-        step = next_step(recorded, data, base, self.meta.chain or self.start)
-        self._close(step)
+        self._close(next_step(recorded, data, self.meta, old))
         self.data = data
         self.heads.keep(recorded.digest, data)
         return Snapshot(data, recorded.revision, recorded.digest, adopted=self.adopted)
@@ -583,8 +575,7 @@ class SqlCommit:
         name = next_branch(number, self.past.names_of_branches(number))
         recorded = self._recorded(name, self.change.parents(parent), data, self.change)
         self.begun = True
-        step = next_step(recorded, data, None, self.meta.chain or self.start)
-        self._close(step)
+        self._close(next_step(recorded, data, self.meta, b""))
         return Snapshot(data, recorded.revision, recorded.digest, adopted=self.adopted, branch=True)
 
     def _recorded(self, revision: str, parents: tuple[str, ...], data: bytes, change: Change) -> Revision:

@@ -194,7 +194,7 @@ def erase_log(database: Database, entity: str, steps: Iterator[LogStep], erasure
     """Rewrite what holds the text in a log; raises ``BusyError`` for what was written meanwhile."""
     count = 0
     with database.writing() as link:
-        there = log_rows.lock(link, entity)
+        there = log_rows.lock(link, entity, start)
         if there.is_drifted:
             message = f"another program changed the rows of {entity} meanwhile"
             raise BusyError(message, hint="Nothing was erased. Try again.")

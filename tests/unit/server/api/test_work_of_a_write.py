@@ -9,7 +9,7 @@ from catmem.config import profile
 from catmem.envelopes import envelope, papers
 from catmem.jsonable import jsonable
 from catmem.model import document
-from catmem.plugins.sql.connections import Database, Link
+from catmem.plugins.sql.connections import Link, _Pool
 from tests.http_root import plain, served_root
 from tests.roots import put_bytes
 
@@ -43,9 +43,9 @@ def counted(monkeypatch):
     count(envelope, "_refuse_deep", "envelopes read")
     count(papers, "envelope_of", "envelopes checked")
     count(papers, "read_envelope", "envelopes made")
-    for name in ("_execute", "text", "commit"):
+    for name in ("_execute", "text"):
         count(Link, name, "statements")
-    count(Database, "_borrowed", "connections borrowed")
+    count(_Pool, "acquire", "connections borrowed")
     return done
 
 

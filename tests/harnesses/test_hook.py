@@ -120,7 +120,7 @@ def test_who_is_no_profile_hears_nothing(answer):
         (["--profile", "trinity"], b"[" * 100_000),
         (["--profile", "nobody-here"], {"hook_event_name": "SessionStart"}),
         (["--profile"], {"hook_event_name": "SessionStart"}),
-        (["--profil", "trinity"], {"hook_event_name": "SessionStart"}),
+        (["--profiles", "trinity"], {"hook_event_name": "SessionStart"}),
         ([], {"hook_event_name": "SessionStart"}),
         (["--by-agent", "--profile", "trinity"], {"hook_event_name": "SessionStart"}),
         (["--profile", "trinity", "--limit", "many"], {"hook_event_name": "SessionStart"}),

@@ -12,6 +12,7 @@ import os
 import select
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from getopt import gnu_getopt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from catmem.errors import UnknownNameError
@@ -68,27 +69,14 @@ def quiet(make: Callable[[], str]) -> str:
 
 
 def asked(arguments: Sequence[str]) -> HookRequest:
-    """The options of the command line. Raises ``ValueError``."""
-    said: dict[str, Any] = {}
-    left = list(arguments)
-    names = {f"--{each.replace('_', '-')}": each for each in HookRequest._fields} | {"-p": "profile"}
-    while left:
-        option, is_joined, value = left.pop(0).partition("=")
-        name = names.get(option)
-        if name is None and not option.startswith("-") and "profile" not in said:
-            said["profile"] = option
-            continue
-        if name is None:
-            raise ValueError(f"there is no option {option}")
-        if name == "by_agent":
-            said[name] = True
-            continue
-        if not is_joined:
-            if not left:
-                raise ValueError(f"{option} needs a value")
-            value = left.pop(0)
-        said[name] = int(value) if name == "limit" else value
-    return HookRequest(**said)
+    """The options of the command line. Raises ``ValueError`` and ``GetoptError``."""
+    given, names = gnu_getopt([*arguments], "p:", ["by-agent", "profile=", "format=", "limit=", "root="])
+    said = dict(given)
+    profiles = {name for name in (said.get("--profile"), said.get("-p"), *names) if name is not None}
+    if len(profiles) > 1:
+        raise ValueError(f"name one profile: {', '.join(sorted(profiles))}")
+    form, limit = said.get("--format", "claude"), int(said.get("--limit", LIMIT))
+    return HookRequest(next(iter(profiles), None), "--by-agent" in said, form, limit, said.get("--root"))
 
 
 def _input() -> bytes:
@@ -97,17 +85,9 @@ def _input() -> bytes:
     while not os.isatty(0) and len(data) <= MOST_INPUT and select.select([0], [], [], _PATIENCE)[0]:
         part = os.read(0, 1 << 16)
         data += part
-        if not part or (data.rstrip().endswith(b"}") and _is_json(data)):
+        if not part or (data.rstrip().endswith(b"}") and _event(data) is not None):
             break
     return data
-
-
-def _is_json(data: bytes) -> bool:
-    try:
-        json.loads(data)
-    except ValueError:
-        return False
-    return True
 
 
 def answer(wanted: HookRequest, data: bytes) -> str:
@@ -116,7 +96,10 @@ def answer(wanted: HookRequest, data: bytes) -> str:
         raise ValueError(f"there is no format {wanted.format}: it is one of {', '.join(FORMATS)}")
     if (wanted.profile is None) != wanted.by_agent:
         raise ValueError("give either --profile or --by-agent")
-    said = _event(data, wanted)
+    said = _event(data)
+    if said is None and (wanted.format != "text" or wanted.by_agent):
+        raise ValueError("standard input holds no JSON of an event")
+    said = said or {}
     event = said.get("hook_event_name") or said.get("hookEventName")
     if wanted.format != "text" and event is None:
         raise ValueError(f"the event on standard input has no hook_event_name: one of {', '.join(EVENTS)}")
@@ -132,16 +115,13 @@ def answer(wanted: HookRequest, data: bytes) -> str:
     return json.dumps(made) + "\n"
 
 
-def _event(data: bytes, wanted: HookRequest) -> Mapping[str, Any]:
+def _event(data: bytes) -> Mapping[str, Any] | None:
+    """What the harness says; ``None`` for what is no JSON object."""
     try:
         said = json.loads(data)
     except (ValueError, RecursionError):
-        said = None
-    if isinstance(said, dict):
-        return said
-    if wanted.format == "text" and not wanted.by_agent:
-        return {}
-    raise ValueError("standard input holds no JSON of an event")
+        return None
+    return said if isinstance(said, dict) else None
 
 
 def _text(wanted: HookRequest, said: Mapping[str, Any]) -> str:

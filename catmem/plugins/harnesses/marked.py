@@ -28,7 +28,7 @@ from catmem.text import BOM, dominant_newline, unify_newlines, with_newline
 _MARK = re.compile(r"<!-- catmem:(begin|end|file) ([a-z0-9][a-z0-9-]{0,63})((?: [a-z]+=[0-9a-z]+)*) -->[ \t\r]*")
 _LIKE_A_MARK = re.compile(r"catmem:(?:begin|end|file)\b", re.IGNORECASE)
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})([^\n]*)")
-_FRONTMATTER = re.compile(rf"{BOM}?---[ \t]*\r?\n(?:[^\n]*\n)*?---[ \t]*(?:\r?\n|\Z)")
+FRONTMATTER = re.compile(rf"\A{BOM}?---[ \t]*\r?\n(?:[^\n]*\n)*?---[ \t]*(?:\r?\n|\Z)")
 _DIGITS = 12
 
 
@@ -108,7 +108,7 @@ def with_block(text: str, name: str, body: str, root: str, *, at_top: bool) -> s
     """The text with a new block: behind the front matter, or at the end. Raises ``EditError`` (``bad_markers``)."""
     newline = dominant_newline(text)
     if at_top:
-        front = _FRONTMATTER.match(text)
+        front = FRONTMATTER.match(text)
         place = front.end() if front else len(BOM) if text.startswith(BOM) else 0
     else:
         place = len(text)
@@ -172,7 +172,7 @@ def owned_text(name: str, front: str, body: str, root: str) -> str:
 def owned(text: str, name: str) -> MarkedText | None:
     """The whole text, as it says of itself; ``None`` for one that another program or a person wrote."""
     whole = unify_newlines(text)
-    front = _FRONTMATTER.match(whole)
+    front = FRONTMATTER.match(whole)
     head = front[0] if front else ""
     line, _, rest = whole[len(head) :].partition("\n")
     mark = _MARK.fullmatch(line)

@@ -39,29 +39,12 @@ from catmem.errors import (
 )
 from catmem.files import os_errors, read_bounded, replace_file, rewrite_file, shown_path
 from catmem.names import UNCATEGORIZED
+from catmem.plugins.harnesses import marked
 from catmem.plugins.harnesses.hook import FittedPrompt, fitted
-from catmem.plugins.harnesses.marked import (
-    BlockEdit,
-    Bullet,
-    BulletSection,
-    LastBullet,
-    MarkedText,
-    body_of,
-    digest,
-    edits_in,
-    find,
-    owned,
-    owned_text,
-    replaced,
-    safe_text,
-    sections_of,
-    with_block,
-    with_edits,
-    without,
-)
+from catmem.plugins.harnesses.marked import BlockEdit, Bullet, BulletSection, LastBullet, MarkedText
 from catmem.prompt.prompt import Prompt
 from catmem.seeding.seed_lock import SeedFile
-from catmem.text import BOM, MAX_FILE_BYTES, decode, first_line, unify_newlines
+from catmem.text import MAX_FILE_BYTES, decode, first_line, unify_newlines
 from catmem.workspace.profile_memory import read_memory
 from catmem.workspace.root import Root, run_git
 from catmem.workspace.workspace import Workspace
@@ -69,7 +52,6 @@ from catmem.writing.request import Operation
 
 _COMMENT = re.compile(r"(?ms)^ {0,3}<!--.*?-->[ \t]*$\n?")
 _FENCED = re.compile(r"(?ms)^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$\n?|\Z)")
-_FRONT = re.compile(rf"\A{BOM}?---[ \t]*\n.*?^---[ \t]*$\n?", re.MULTILINE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +87,7 @@ def _claude_memory(text: str, _: str) -> tuple[int, int]:
 
 def memory_view(text: str) -> str:
     """A MEMORY.md without its front matter, and without comments that stand outside of code."""
-    text = _FRONT.sub("", unify_newlines(text))
+    text = marked.FRONTMATTER.sub("", unify_newlines(text))
     made, at = "", 0
     for code in _FENCED.finditer(text):
         made, at = made + _COMMENT.sub("", text[at : code.start()]) + code[0], code.end()
@@ -512,7 +494,7 @@ def _carried_out(
 
 def root_mark(root: Path | str) -> str:
     """The word by which a marker names the root that it is of."""
-    return digest(os.path.realpath(root))[:_ROOT_DIGITS]
+    return marked.digest(os.path.realpath(root))[:_ROOT_DIGITS]
 
 
 def _text_at(path: Path) -> str | None:
@@ -521,7 +503,7 @@ def _text_at(path: Path) -> str | None:
 
 def _left(text: str, block: MarkedText, record: SyncRecord | None) -> str | None:
     """What is left without the block: no file, where catmem made it and it would be empty."""
-    left = without(text, block)
+    left = marked.without(text, block)
     return None if record is not None and record.created and not left.strip() else left
 
 
@@ -574,7 +556,7 @@ class _SyncWork:
     def marked(self, text: str | None) -> MarkedText | None:
         if text is None:
             return None
-        return (find if self.row.shape == "block" else owned)(text, self.sync.name)
+        return (marked.find if self.row.shape == "block" else marked.owned)(text, self.sync.name)
 
     def plan(self, made: SyncedFile) -> None:
         name, there = self.sync.name, self.marked(made.before)
@@ -586,12 +568,12 @@ class _SyncWork:
         def whole(body: str) -> str | None:
             text = made.before or ""
             if self.row.shape == "file":
-                return owned_text(name, self.sync.filled(self.row.front), body, self.root) if body else None
+                return marked.owned_text(name, self.sync.filled(self.row.front), body, self.root) if body else None
             if not body:
                 return made.before if there is None else _left(text, there, made.record)
             if there is None:
-                return with_block(text, name, body, self.root, at_top=self.row.at_top)
-            return replaced(text, name, there, body, self.root)
+                return marked.with_block(text, name, body, self.root, at_top=self.row.at_top)
+            return marked.replaced(text, name, there, body, self.root)
 
         bullets = self.fit(made, whole)
         bullets += [each.old for each in made.edits if each.old is not None and each.old not in bullets]
@@ -615,7 +597,7 @@ class _SyncWork:
         elif record is not None and not (there.is_as_written and there.said["sha"] != record.sha):
             prompt = read_memory(self.workspace, self.sync.profile).prompt(as_of=self.asked.as_of, style="markdown")
             taxonomy, targets = self.workspace.config.taxonomy, self.target.targets
-            found = edits_in(there.held, record.bullets, self.sections(prompt), taxonomy, targets)
+            found = marked.edits_in(there.held, record.bullets, self.sections(prompt), taxonomy, targets)
             made.edits = [each for each in found if _key(each) not in self.dropped]
             if made.edits and self.sync.edits == "refuse":
                 why = "the block was changed, which edits: refuse does not take"
@@ -625,13 +607,13 @@ class _SyncWork:
         return not why
 
     def sections(self, prompt: Prompt) -> list[BulletSection]:
-        return sections_of(prompt, self.target.targets, partial(safe_text, imports=self.row.imports))
+        return marked.sections_of(prompt, self.target.targets, partial(marked.safe_text, imports=self.row.imports))
 
     def fit(self, made: SyncedFile, whole: Callable[[str], str | None]) -> list[Bullet]:
         """Give the file what it has room for; ``whole`` makes it of a body. Raises ``OverBudgetError``."""
 
         def body(fit: FittedPrompt) -> str:
-            return body_of(with_edits(self.sections(fit.prompt), made.edits), fit.note)
+            return marked.body_of(marked.with_edits(self.sections(fit.prompt), made.edits), fit.note)
 
         def share(fit: FittedPrompt) -> float:
             made.size = self.measured(body(fit), whole(body(fit)) or "")
@@ -701,7 +683,7 @@ class _SyncWork:
 
     def kept(self, made: SyncedFile) -> Path:
         """A copy, in the root, of a file whose words are taken back."""
-        path = self.workspace.root / f"{made.path.name}.bak.{digest(made.before or '')[:_ROOT_DIGITS]}"
+        path = self.workspace.root / f"{made.path.name}.bak.{marked.digest(made.before or '')[:_ROOT_DIGITS]}"
         with os_errors("cannot be written", path=path, hint="The file of the harness is as it was."):
             replace_file(path, (made.before or "").encode(), lasting=True, mode=0o600)
         return path
@@ -735,8 +717,8 @@ def _removed(
     made = SyncedFile(key[0], path, "removed", record=records.get(key))
     try:
         text = made.before = made.after = _text_at(path)
-        file = None if text is None else owned(text, key[0])
-        there = file if file is not None or text is None else find(text, key[0])
+        file = None if text is None else marked.owned(text, key[0])
+        there = file if file is not None or text is None else marked.find(text, key[0])
         if text is not None and there is not None:
             is_ours = there.is_as_written and there.said.get("root") == root_mark(workspace.root)
             if not (asked.again or is_ours):

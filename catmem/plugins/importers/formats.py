@@ -28,11 +28,11 @@ from catmem.plugins.importers.source_files import (
     day_of,
     day_of_file,
     front_matter,
+    is_folder,
     leading_day,
     notes_in,
     read_data,
     read_text,
-    refuse_missing,
     refuse_too_many,
     source_tag,
     within,
@@ -206,7 +206,6 @@ _TARGETS = {name: target for target, name in FILE_NAMES.items()}
 
 def read_hermes(path: Path) -> Imported:
     """Hermes Agent: a home, its ``memories`` folder, or one of the files, entries with ``§`` lines between them."""
-    refuse_missing(path)
     entries: list[ImportedEntry] = []
     left_out: list[LeftOut] = []
     for file in _files(path):
@@ -223,7 +222,7 @@ def read_hermes(path: Path) -> Imported:
 
 
 def _files(path: Path) -> list[Path]:
-    if not path.is_dir():
+    if not is_folder(path):
         return [path]
     inner = ("memories",) if (path / "memories").is_dir() else ()
     files = [within(path, *inner, name) for name in _TARGETS if path.joinpath(*inner, name).exists()]
@@ -293,8 +292,7 @@ def read_mcp_memory(path: Path) -> Imported:
     Its memory is a graph, one JSON object a line. An observation is an entry, with the name of its entity in front,
     since it says nothing alone. Relations have no place.
     """
-    refuse_missing(path)
-    if path.is_dir():
+    if is_folder(path):
         path = within(path, next((name for name in _NAMES if (path / name).is_file()), _NAMES[0]))
     entries: list[ImportedEntry] = []
     left_out: list[LeftOut] = []

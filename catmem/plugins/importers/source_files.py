@@ -7,10 +7,8 @@ never be more than text.
 
 from __future__ import annotations
 
-import errno
 import os
 import re
-import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -150,21 +148,9 @@ def refuse_too_many(count: int, path: Path) -> None:
         )
 
 
-def refuse_missing(path: Path) -> None:
-    """Raise ``UnreadableError`` for what is neither a file nor a folder."""
-    with os_errors("cannot be read", path=path, hint="Check the path and its rights.", code="io"):
-        try:
-            mode = path.stat().st_mode
-        except OSError as error:
-            if error.errno not in {errno.ENOENT, errno.ELOOP}:
-                raise
-            raise UnreadableError(
-                "no such file or folder", code="missing", path=path, hint="Check the path."
-            ) from error
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise UnreadableError(
-            "is neither a file nor a folder", code="not_a_file", path=path, hint="Name the file itself, or its folder."
-        )
+def is_folder(path: Path) -> bool:
+    """Whether a path names a folder; anything else is read as a file, which says what is wrong with it."""
+    return os.path.isdir(path)  # noqa: PTH112 - false, too, where nobody may look
 
 
 def within(folder: Path, *names: str) -> Path:
@@ -183,8 +169,7 @@ def within(folder: Path, *names: str) -> Path:
 
 def notes_in(path: Path, left_out: list[LeftOut], *inner: str, below: bool = False) -> list[File]:
     """The file that was named, or the Markdown files of the folder, or of the folder ``inner`` in it, where that is."""
-    refuse_missing(path)
-    if path.is_file():
+    if not is_folder(path):
         return [read_file(path)]
     folder = within(path, *inner)
     return list(markdown_files(folder if folder.is_dir() else path, left_out, below=below))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import date
 from functools import cache, partial
 from itertools import groupby
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import urlsplit
 
 from catmem import clock
@@ -24,8 +25,8 @@ from catmem.model.document import Entry
 from catmem.names import FILE_NAMES, TARGETS, UNCATEGORIZED, parts_of
 from catmem.plugins.page.entries_page import EntryDraft, choices
 from catmem.plugins.page.page_view import Page, PageRequest, Redirect, SentForm, bad_form, refuse_partly
-from catmem.plugins.page.rendering import DIFF_LINES, bar_of, diff_of, paged, reference, title_of, with_query
-from catmem.prompt.prompt import Manifest, build_prompt
+from catmem.plugins.page.rendering import DIFF_LINES, bar_of, diff_of, paged, title_of
+from catmem.prompt.prompt import build_prompt
 from catmem.prompt.sizes import budget_uses, limit_uses, percent_of
 from catmem.search.index import Snippet
 from catmem.search.search import Searched, search_everywhere
@@ -114,9 +115,10 @@ def profile_prompt(asked: PageRequest) -> Page:
     prompt = build_prompt(documents, profile, as_of=clock.today(), config=workspace.config)
     manifest = prompt.manifest
     budgets = sorted(budget_uses(prompt), key=lambda use: (*TARGETS, "total").index(use.name))
-    limits = limit_uses(documents, profile, workspace.config)
     bars = [bar_of(f"Prompt, {use.name}", use.used, use.of) for use in budgets]
+    limits = limit_uses(documents, profile, workspace.config)
     bars += [bar_of(FILE_NAMES[use.name], use.used, use.of) for use in limits]
+    out = [row for row in manifest.rows if row.status != "in"]
     return Page(
         "profile.html",
         {
@@ -127,10 +129,9 @@ def profile_prompt(asked: PageRequest) -> Page:
             "more": max(0, len(prompt.text) - _TEXT),
             "manifest": manifest,
             "states": Counter("blocked" if row.status == "blocked" else row.state for row in manifest.rows),
-            "inside": sum(row.status == "in" for row in manifest.rows),
-            "out": [row for row in manifest.rows if row.status != "in"],
-            "left_out": sum(manifest.hidden.values()) + sum(row.status != "in" for row in manifest.rows),
-            "hidden_in": list(_hidden(manifest)),
+            "inside": len(manifest.rows) - len(out),
+            "out": out,
+            "hidden": sum(manifest.hidden.values()),
             "bars": bars,
             "missing": [path.name for path in workspace.missing_files(profile.name)],
             "notices": workspace.warnings(profile.name),
@@ -139,32 +140,10 @@ def profile_prompt(asked: PageRequest) -> Page:
     )
 
 
-def _hidden(manifest: Manifest) -> Iterator[tuple[str, int, int]]:
-    """Each file with how many of its entries are in categories that the profile does not read, or in none."""
-    for target, hidden in manifest.hidden.items():
-        loose = manifest.hidden_uncategorized[target]
-        if hidden:
-            yield target, hidden - loose, loose
-
-
 # --- access ----------------------------------------------------------------------------------------------------------
 
 _MOST_COLUMNS = 24
 """Profiles that stand side by side; of more, each category lists the names."""
-
-MARKS = {
-    "rw": "reads and may write",
-    "r": "reads",
-    "d": "may write and not read",
-    ".": "neither",
-}
-
-QUESTIONS = {
-    "user": "Reads it in USER.md",
-    "memory": "Reads it in MEMORY.md",
-    "write": "May write it",
-    "verify": "May verify it",
-}
 
 
 def access(asked: PageRequest) -> Page:
@@ -179,7 +158,6 @@ def access(asked: PageRequest) -> Page:
             "names": names,
             "wide": len(names) > _MOST_COLUMNS,
             "rows": [_row(found, category, names, target) for category in found.categories],
-            "marks": MARKS,
             "target": target,
             "targets": FILE_NAMES,
             "orphans": found.orphans(),
@@ -205,7 +183,7 @@ def _row(fleet: Fleet, category: str, names: list[str], target: str | None) -> d
 def explained(asked: PageRequest) -> Page:
     """Why one profile may, or may not, read and write one category."""
     why = explain(asked.workspace, asked.path["name"], asked.path["category"])
-    return Page("why.html", {"why": why, "questions": QUESTIONS, "root": asked.workspace.root})
+    return Page("why.html", {"why": why})
 
 
 # --- a whole file, as a person sees it: every entry with its state, by category --------------------------------------
@@ -297,18 +275,6 @@ _ROWS = 200
 _MOST = 20
 _LINES_OF_MANY = 150
 
-SEEDED = {
-    "conflict": "conflict",
-    "settled": "conflict, settled",
-    "new": "new",
-    "changed_in_source": "changed at the source",
-    "changed_in_both": "changed on both sides, merged",
-    "removed_from_source": "gone at the source",
-    "changed_in_target": "changed here, kept",
-    "removed_in_target": "removed here, kept so",
-    "in_sync": "in step",
-}
-
 
 def seeds(asked: PageRequest) -> Page:
     overview = asked.overviews.read()
@@ -357,7 +323,6 @@ def _seed_page(workspace: Workspace, source: str, name: str | None, resolve: str
             "plan": plan,
             "files": [_seeded_file(each, plan, most) for each in found[:_MOST]],
             "more": len(found) - _MOST,
-            "states": SEEDED,
             "watched": [
                 *((each.target, bytes_digest(each.before.encode())) for each in found[:_MOST]),
                 *((entity, read.digest) for entity, read in plan.read.items()),
@@ -431,7 +396,7 @@ _MOST_FOUND = 50
 _LONGEST = 400
 """Characters of a query that are looked for."""
 
-STATES: dict[State, str] = {"fresh": "Fresh", "stale": "Stale", "expired": "Expired", "unverified": "Unverified"}
+STATES: tuple[State, ...] = get_args(State)
 
 
 def search(asked: PageRequest) -> Page:
@@ -440,9 +405,10 @@ def search(asked: PageRequest) -> Page:
     query = asked.query.get("q", "").strip()[:_LONGEST]
     name, state = asked.choice("profile", profiles), asked.choice("state", STATES)
     searched, problem = Searched([], 0), None
+    look = partial(search_one, asked.workspace, name) if name else partial(search_everywhere, asked.workspace)
     if query:
         try:
-            searched = _searched(asked, name, query, state)
+            searched = look(query, limit=_MOST_FOUND, state=[state] if state else None, whole=True)
         except QueryError as error:
             problem = error
 
@@ -478,13 +444,6 @@ def search(asked: PageRequest) -> Page:
     )
 
 
-def _searched(asked: PageRequest, name: str | None, query: str, state: State | None) -> Searched:
-    states = [state] if state else None
-    if name is None:
-        return search_everywhere(asked.workspace, query, limit=_MOST_FOUND, state=states, whole=True)
-    return search_one(asked.workspace, name, query, limit=_MOST_FOUND, state=states, whole=True)
-
-
 def _pieces(snippet: Snippet) -> Iterator[tuple[str, bool]]:
     place = 0
     for start, end in snippet.hits:
@@ -501,45 +460,31 @@ def _pieces(snippet: Snippet) -> Iterator[tuple[str, bool]]:
 
 _FINDINGS = 100
 
-SEVERITY = {"error": "Errors", "warning": "Warnings", "hint": "Hints"}
-
-
 REVIEWED = frozenset({"CM307", "CM308"})
 """The rules whose findings a review asks about."""
 
 
 def lint(asked: PageRequest) -> Page:
     """Findings by file, those of copies with what they follow; the query may name a ``severity`` and a ``rule``."""
-    linter = Linter.open(asked.workspace.root)
-    try:
+    with closing(Linter.open(asked.workspace.root)) as linter:
         found = linter.run()
         counted = found.diagnostics
         severity = asked.choice("severity", SEVERITIES)
         rule = asked.if_there("rule", [each.code for each in counted])
         chosen = [each for each in counted if severity in {None, each.severity} and rule in {None, each.code}]
-        listed = list(_located(linter, chosen))
-    finally:
-        linter.close()
-    some = paged(listed, asked.page, _FINDINGS)
-    files: list[dict[str, Any]] = []
-    profiles = [each.name for each in load_each(asked.workspace)[0]]
-    for each in some.rows:
-        path, entity = each["finding"].path, each["entity"]
-        if not files or files[-1]["path"] != path:
-            of_profile = (f"/page/profiles/{name}" for name in profiles if path == f"profiles/{name}.yaml")
-            address = next(of_profile, None) if entity is None else f"/page/files/{entity}"
-            files.append({"path": path, "address": address, "is_memory": entity is not None, "findings": []})
-        files[-1]["findings"].append(each)
+        listed = linter.once(chosen)
+        some = paged(listed, asked.page, _FINDINGS)
+        by_file = groupby(some.rows, key=lambda each: each[0].path)
+        profiles = {f"profiles/{each.name}.yaml": each.name for each in load_each(asked.workspace)[0]}
+        files = [_file(linter, path, rows, profiles.get(path)) for path, rows in by_file]
     names = {each.code: each.name for each in counted}
     rules = Counter(each.code for each in counted)
     return Page(
         "lint.html",
         {
             "found": found,
-            "problems": found.errors,
             "severity_counts": Counter(each.severity for each in counted),
             "rule_counts": rules,
-            "severities": SEVERITY,
             "severity": severity,
             "rule": rule,
             "rules": {code: f"{code} {names[code]}" for code, _ in rules.most_common()},
@@ -551,19 +496,14 @@ def lint(asked: PageRequest) -> Page:
     )
 
 
-def _located(linter: Linter, findings: Sequence[Diagnostic]) -> Iterator[dict[str, Any]]:
-    """Each finding with where it is, the page that does what it asks for, and the files whose copies have it too."""
-    entity: str | None = None
-    entries: Sequence[Entry] = ()
-    path: str | None = None
-    for each, copies in linter.once(findings):
-        if each.path != path:
-            path, entity, file = each.path, linter.entity(each.path), linter.file(each.path)
-            entries = file.document.entries if entity is not None and isinstance(file, LintedFile) else ()
+def _file(
+    linter: Linter, path: str, found: Iterable[tuple[Diagnostic, Sequence[Diagnostic]]], profile: str | None
+) -> dict[str, Any]:
+    """The findings of a file, each with its entry, whether a review asks about it, and the files with copies of it."""
+    entity, file, rows = linter.entity(path), linter.file(path), list[dict[str, Any]]()
+    entries = file.document.entries if entity is not None and isinstance(file, LintedFile) else ()
+    for each, copies in found:
         entry = next((one.id for one in entries if one.start <= each.start < one.end), None)
-        address = None
-        if each.code in REVIEWED and entity is not None and entry is not None:
-            queue = with_query("/page/queue", profile=parts_of(entity).owner, entry=entry)
-            address = f"{queue}#{reference(entry)}"
         followers = sorted({linter.entity(copy.path) or copy.path for copy in copies})
-        yield {"finding": each, "entity": entity, "entry": entry, "address": address, "copies": followers}
+        rows.append({"finding": each, "entry": entry, "reviewed": each.code in REVIEWED, "copies": followers})
+    return {"path": path, "entity": entity, "profile": profile, "findings": rows}

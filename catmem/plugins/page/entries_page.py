@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import partial
 from typing import NamedTuple, TypeAlias
 from urllib.parse import urlsplit
 
@@ -26,7 +25,6 @@ from catmem.model.document import Document, Entry, TagValue
 from catmem.names import UNCATEGORIZED, parts_of
 from catmem.plugins.page.page_view import (
     TICK,
-    FormAction,
     Page,
     PageRequest,
     Redirect,
@@ -209,12 +207,8 @@ def _domain(text: str) -> str | list[str] | None:
 # --- changes ---------------------------------------------------------------------------------------------------------
 
 
-def answer(name: str) -> FormAction:
-    """What makes the write of a button on one entry: ``verify``, ``expire`` or ``remove``."""
-    return partial(_answer_one, name)
-
-
-def _answer_one(name: str, sent: SentForm) -> Redirect:
+def answer(name: str, sent: SentForm) -> Redirect:
+    """Make the write of a button on one entry: ``verify``, ``expire`` or ``remove``."""
     operation = _operation(name, sent, _meant(sent))
     return _put(sent, [] if operation is None else [operation])
 
@@ -287,12 +281,8 @@ SAYS = {"verify": "Verify", "expire": "Expire", "move": "Move", "remove": "Remov
 """What can be done with ticked entries, and what the button says."""
 
 
-def answer_ticked(name: str) -> FormAction:
-    """What makes the write of one of the buttons: ``verify``, ``expire``, ``move`` or ``remove``."""
-    return partial(_answer_ticked, name)
-
-
-def _answer_ticked(name: str, sent: SentForm) -> Redirect | Page:
+def answer_ticked(name: str, sent: SentForm) -> Redirect | Page:
+    """Make the write of one of the buttons: ``verify``, ``expire``, ``move`` or ``remove``."""
     entries = _ticked(sent)
     if not entries:
         raise nothing_ticked()

@@ -126,14 +126,6 @@ def adopt(sent: SentForm) -> Redirect:
 MOST = 50
 """Conflicts that a form has at most."""
 
-REASONS = {
-    "body": "Both sides reworded this entry.",
-    "removed": "One side changed this entry, and the other removed it.",
-    "tags": "The sides gave this entry different tags.",
-    "category": "The sides moved this entry to different categories.",
-    "title": "The sides gave the document different titles.",
-}
-
 OWN = "own"
 """The choice of words of one's own."""
 
@@ -146,17 +138,10 @@ CHOICES: Mapping[Reason, tuple[str, ...]] = {
 }
 """What may be chosen of each kind of conflict: of most a text holds one side only, and a title has no entry."""
 
-OUTLOOKS = {
-    "merges": "merges by itself",
-    "conflicts": "needs a decision",
-    "nothing new": "nothing new: the file says it too",
-    "unreadable": "cannot be merged: it, or the file, holds what no tool wrote",
-}
-
 
 def all_branches(asked: PageRequest) -> Page:
     found, unreadable = branches_of_all(asked.workspace)
-    return Page("branches.html", {"branches": found, "unreadable": unreadable, "outlooks": OUTLOOKS})
+    return Page("branches.html", {"branches": found, "unreadable": unreadable})
 
 
 def one_branch(asked: PageRequest, said: Mapping[str, str] | None = None, refusal: FormRefusal | None = None) -> Page:
@@ -186,7 +171,6 @@ def one_branch(asked: PageRequest, said: Mapping[str, str] | None = None, refusa
             "decisions": decisions,
             "undecided": undecided,
             "too_many": len(plan.conflicts) > MOST,
-            "reasons": REASONS,
             "preview": _preview(asked, given, is_refused=refusal is not None) if is_ready else None,
             "refusal": refusal,
             "said": said is not None,
@@ -244,21 +228,13 @@ def _decision(found: Disagreement, said: Mapping[str, str]) -> dict[str, Any]:
     return {
         "found": found,
         "key": key,
-        "choices": [(each, _label(found, each), each == chosen) for each in choices],
+        "choices": choices,
+        "chosen": chosen,
         "is_open": chosen not in choices,
         "words": said.get(f"words-{key}", "" if start is None else start.body),
         "kept": list(in_words(conflict, "words").tags) if own else [],
         "has_words": own,
     }
-
-
-def _label(found: Disagreement, choice: str) -> str:
-    conflict = found.conflict
-    if choice == "ours":
-        return "Leave it removed, as the head has it" if conflict.ours is None else "Keep what the head says"
-    if choice == "theirs":
-        return "Remove it, as the branch does" if conflict.theirs is None else "Take what the branch says"
-    return {"both": "Keep both, one after the other", OWN: "Write it anew"}[choice]
 
 
 def _left_over(said: Mapping[str, str], decisions: Sequence[Mapping[str, Any]]) -> list[str]:

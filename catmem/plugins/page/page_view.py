@@ -65,7 +65,7 @@ from catmem.server.requests import (
 from catmem.staleness.lineage import entry_in
 from catmem.store.contract import DECISION, Revision
 from catmem.text import counted, unmerged_warnings
-from catmem.workspace.history import closed, did, entity_of, parent_of, undo_fault, words_of
+from catmem.workspace.history import closed, entity_of, parent_of, undo_fault, words_of
 from catmem.workspace.overview import Overviews
 from catmem.workspace.seen_entry import rules_in
 from catmem.workspace.workspace import Workspace
@@ -249,11 +249,6 @@ def token_of(visit: Visit, caller: Token) -> str:
     return _digest(visit.cookie, caller.agent, caller.label)
 
 
-def is_own(given: str, visit: Visit, caller: Token) -> bool:
-    """Whether a form that says this was shown in this browser to this person."""
-    return not visit.is_new and hmac.compare_digest(given.encode(), token_of(visit, caller).encode())
-
-
 def _digest(*parts: str) -> str:
     return hmac.digest(_KEY, json.dumps(parts).encode(), "sha256").hex()[:40]
 
@@ -306,19 +301,6 @@ def record_of(workspace: Workspace, entity: str, revision: str) -> Revision | No
     return next((each for each in workspace.store.log(entity) if each.revision == revision), None)
 
 
-@dataclass(frozen=True, slots=True)
-class RecentChange:
-    """What a revision did, in words; ``before`` is the one that Undo goes back to, where it can."""
-
-    record: Revision | None
-    did: str = ""
-    before: str | None = None
-    about: str = ""
-    remarks: tuple[str, ...] = ()
-    closed: tuple[str, ...] = ()
-    proposal: str | None = None
-
-
 NOTHING_TO_DO = "nothing"
 """What ``did`` says in a query where all was as it should be already."""
 
@@ -326,15 +308,18 @@ MOST_CHANGES = 25
 """Revisions that one form is said to have written."""
 
 
-def recent_changes(workspace: Workspace, named: str | None, remarks: Mapping[str, Sequence[str]]) -> list[RecentChange]:
+def recent_changes(
+    workspace: Workspace, named: str | None, remarks: Mapping[str, Sequence[str]]
+) -> list[dict[str, Any]]:
     """What ``ENTITY@REVISION`` did, or several with blanks between; nothing of what is no revision that there is."""
     if named == NOTHING_TO_DO:
-        return [RecentChange(None)]
+        return [{"record": None}]
     found = (_recent_change(workspace, each, remarks.get(each, ())) for each in (named or "").split(" ")[:MOST_CHANGES])
     return [each for each in found if each is not None]
 
 
-def _recent_change(workspace: Workspace, named: str, remarks: Sequence[str]) -> RecentChange | None:
+def _recent_change(workspace: Workspace, named: str, remarks: Sequence[str]) -> dict[str, Any] | None:
+    """What a revision did, in words; ``may_undo``: whether Undo takes it back."""
     entity, _, revision = named.partition("@")
     store = workspace.store
     try:
@@ -350,15 +335,14 @@ def _recent_change(workspace: Workspace, named: str, remarks: Sequence[str]) -> 
     before = record_of(workspace, entity, parent_of(record)) if record.op == "restore" else None
     known = [f"{each[:1].upper()}{each[1:].rstrip('.')}." for each in remarks]
     known += [*_remarks_on_sort(workspace, record), *(f"{each}." for each in unmerged_warnings(entity, text))]
-    return RecentChange(
-        record,
-        did(record),
-        parent_of(record) if head is not None and head.revision == revision and can_be_undone(record) else None,
-        about or (counted(several, "entry", "entries") if several > 1 else ""),
-        tuple(dict.fromkeys(known)),
-        () if DECISION in record.note else closed(record),
-        proposal_of(before or record),
-    )
+    return {
+        "record": record,
+        "may_undo": head is not None and head.revision == revision and can_be_undone(record),
+        "about": about or (counted(several, "entry") if several > 1 else ""),
+        "remarks": [*dict.fromkeys(known)],
+        "closed": () if DECISION in record.note else closed(record),
+        "proposal": proposal_of(before or record),
+    }
 
 
 def _remarks_on_sort(workspace: Workspace, record: Revision) -> Iterator[str]:
@@ -652,7 +636,8 @@ def _sent(asked: PageRequest, fields: Mapping[str, str]) -> SentForm:
 
 
 def _refuse_foreign(sent: SentForm, visit: Visit) -> None:
-    if not is_own(sent.get("csrf"), visit, sent.caller):
+    is_own = hmac.compare_digest(sent.get("csrf").encode(), token_of(visit, sent.caller).encode())
+    if visit.is_new or not is_own:
         raise RequestError(
             "this form was not shown in this browser since the server was started",
             code="foreign_form",

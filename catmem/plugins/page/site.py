@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from os import PathLike, stat_result
 from pathlib import Path
 from typing import NoReturn
@@ -52,9 +53,9 @@ _BRANCH = "/page/branches/{name}/{target}/{branch}"
 _HISTORY = "/page/history/{name}/{target}"
 
 CHANGES = {
-    "/page/change/verify": change(entries_page.answer("verify"), *_ENTRY, says="Verify it"),
-    "/page/change/expire": change(entries_page.answer("expire"), *_ENTRY, says="Let it expire"),
-    "/page/change/remove": change(entries_page.answer("remove"), *_ENTRY, says="Remove it"),
+    "/page/change/verify": change(partial(entries_page.answer, "verify"), *_ENTRY, says="Verify it"),
+    "/page/change/expire": change(partial(entries_page.answer, "expire"), *_ENTRY, says="Let it expire"),
+    "/page/change/remove": change(partial(entries_page.answer, "remove"), *_ENTRY, says="Remove it"),
     "/page/change/edit": change(entries_page.edit, *_ENTRY, *_DRAFT, "verified", says="Save"),
     "/page/change/add": change(entries_page.add, *_DRAFT, says="Add it"),
     "/page/change/undo": change(entries_page.undo),
@@ -63,7 +64,7 @@ CHANGES = {
     "/page/change/promote": change(decisions_page.propose, f"{decisions_page.TAKE}*", says="Propose ticked"),
     **{
         f"/page/change/ticked/{name}": change(
-            entries_page.answer_ticked(name), _TICKED, *_MOVE * (name == "move"), says=f"{says} what is ticked"
+            partial(entries_page.answer_ticked, name), _TICKED, *_MOVE * (name == "move"), says=f"{says} what is ticked"
         )
         for name, says in entries_page.SAYS.items()
     },

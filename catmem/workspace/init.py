@@ -126,7 +126,7 @@ def make_root(
         plan = _first_files(root, profiles or (ORCHESTRATOR,), memory)
     kept = tuple(name for name, data in sorted(plan.files.items()) if has_bytes(root / name, data))
     new = {name: data for name, data in sorted(plan.files.items()) if name not in kept}
-    _refuse_what_is_there(root, new, is_there=is_there)
+    refuse_what_is_there(root, new, is_there=is_there)
     to_ignore = "" if is_there else _lines_to_add(root / ".gitignore", _IGNORED)
     if not dry_run:
         _write(root, new, to_ignore)
@@ -243,7 +243,7 @@ def _with_readers(slugs: Iterable[str], every: Collection[Profile], taxonomy: Ta
     return tuple(made)
 
 
-def _refuse_what_is_there(root: Path, files: Iterable[str], *, is_there: bool) -> None:
+def refuse_what_is_there(root: Path, files: Iterable[str], *, is_there: bool) -> None:
     """Raise ``WouldOverwriteError`` for files with another content, and for links that lead out of a new root."""
     # The root may have another author, and nothing outside it is to be written.
     for folder in [] if is_there else [each for name in files for each in reversed(Path(name).parents[:-1])]:

@@ -37,15 +37,7 @@ from catmem.writing.request import Operation
 from catmem.writing.write import write_operations
 
 if TYPE_CHECKING:
-    from anthropic.types.beta import (
-        BetaCacheControlEphemeralParam,
-        BetaMemoryTool20250818CreateCommand,
-        BetaMemoryTool20250818DeleteCommand,
-        BetaMemoryTool20250818InsertCommand,
-        BetaMemoryTool20250818RenameCommand,
-        BetaMemoryTool20250818StrReplaceCommand,
-        BetaMemoryTool20250818ViewCommand,
-    )
+    from anthropic.types import beta
 
 
 ROOT = "/memories"
@@ -297,7 +289,7 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
     """
 
     def __init__(
-        self, workspace: Workspace, profile: str, *, cache_control: BetaCacheControlEphemeralParam | None = None
+        self, workspace: Workspace, profile: str, *, cache_control: beta.BetaCacheControlEphemeralParam | None = None
     ) -> None:
         """Bind the tool to a profile. Raises ``UnknownNameError`` and ``ConfigError``."""
         super().__init__(cache_control=cache_control)
@@ -320,7 +312,7 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
             _check(input)
             return super().call(input)
 
-    def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+    def view(self, command: beta.BetaMemoryTool20250818ViewCommand) -> str:
         """List a folder, or show a file with line numbers."""
         if command.path == PROPOSALS:
             return self._proposals()
@@ -331,7 +323,7 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
             return self._listed(place)
         return self._shown(place, self._file(place), command.view_range)
 
-    def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+    def create(self, command: beta.BetaMemoryTool20250818CreateCommand) -> str:
         """Add the entries of a text to a category in which the profile sees none yet."""
         place = self._file_place(command.path)
         file, digest = self._now(place)
@@ -350,7 +342,7 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
         said = f"{done} in {place.path}. You may write there and not read, so it will not be shown to you."
         return self._warned(said, place)
 
-    def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+    def str_replace(self, command: beta.BetaMemoryTool20250818StrReplaceCommand) -> str:
         """Replace a text that the file holds once."""
         place = self._file_place(command.path)
         file, digest = self._existing(place)
@@ -367,7 +359,7 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
         waiting = self._change(place, operations_for(file, new_text, block_of=before), digest)
         return waiting or f"The memory file has been edited. {self._after(place)}"
 
-    def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+    def insert(self, command: beta.BetaMemoryTool20250818InsertCommand) -> str:
         """Insert lines behind a line of the file as it was last shown.
 
         Between two lines of one entry they edit it; everywhere else they are entries of their own.
@@ -391,7 +383,7 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
         waiting = self._change(place, operations, digest)
         return waiting or f"The file {place.path} has been edited. {self._after(place)}"
 
-    def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+    def delete(self, command: beta.BetaMemoryTool20250818DeleteCommand) -> str:
         """Remove all entries of a category that the profile sees."""
         place = self._file_place(command.path)
         file, digest = self._existing(place)
@@ -399,7 +391,7 @@ class CatmemMemoryTool(BetaAbstractMemoryTool):
         waiting = self._write(place, removals, digest)
         return waiting or self._warned(f"Successfully deleted {place.path}", place)
 
-    def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+    def rename(self, command: beta.BetaMemoryTool20250818RenameCommand) -> str:
         """Move all entries of a category that the profile sees into another category of the same target."""
         old, new = self._file_place(command.old_path), self._file_place(command.new_path)
         if old.target != new.target:

@@ -15,18 +15,9 @@ from catmem.config.yamlfile import scalar, with_declared
 from catmem.files import read_bounded, rewrite_file
 from catmem.ops.shared import AsOf, DryRun
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
+from catmem.plugins.harnesses import syncing
 from catmem.plugins.harnesses.hook import LIMIT, MOST_INPUT, HookRequest, answer, quiet
-from catmem.plugins.harnesses.syncing import (
-    HARNESSES,
-    SyncAsked,
-    SyncedFile,
-    chosen_syncs,
-    declared_syncs,
-    refuse_place,
-    remove_blocks,
-    sync_files,
-    targets_of,
-)
+from catmem.plugins.harnesses.syncing import HARNESSES, SyncAsked, SyncedFile
 from catmem.workspace.root import Root
 from catmem.workspace.workspace import Workspace
 
@@ -141,7 +132,10 @@ def sync(
     if to is not None:
         root, chosen = _declare(call, to)
     asked = SyncAsked(as_of, dry_run or status, again)
-    done = remove_blocks(root, chosen, asked) if remove else sync_files(root, chosen_syncs(root.config, chosen), asked)
+    if remove:
+        done = syncing.remove_blocks(root, chosen, asked)
+    else:
+        done = syncing.sync_files(root, syncing.chosen_syncs(root.config, chosen), asked)
     if not (done or call.for_program):
         call.tell("catmem.yaml declares no sync. Declare one: catmem sync --profile NAME --to HARNESS")
     what = "status" if status else "plan" if dry_run else "done"
@@ -176,8 +170,8 @@ def _declare(call: Call, to: str) -> tuple[Workspace, tuple[str, ...]]:
     old = read_bounded(path, 1 << 20)
     new = with_declared(old.decode(), ("sync",), {name: said}, path)
     declared = config_of(root.root, new)
-    for target in targets_of(declared, declared_syncs(declared)[name]):  # what cannot be written is not declared
-        refuse_place(root, target)
+    for target in syncing.targets_of(declared, syncing.declared_syncs(declared)[name]):
+        syncing.refuse_place(root, target)  # what cannot be written is not declared
     if values["dry_run"]:
         call.tell(f"would be declared in {CONFIG_NAME}: sync.{name}")
         return Workspace(declared), (name,)
@@ -234,7 +228,7 @@ def hook_settings(root: Root, harness: str, profile: str | None, *, by_agent: bo
 def subagent(root: Root, name: str) -> str:
     """The definition of a subagent of Claude Code that starts with its part of the memory, and with no other."""
     profile = root.profile(name)
-    syncs = [each for each in declared_syncs(root.config).values() if each.said["harness"] == "claude-agent"]
+    syncs = [each for each in syncing.declared_syncs(root.config).values() if each.said["harness"] == "claude-agent"]
     mine = next((each for each in syncs if each.profile == profile.name), None)
     named = dict.fromkeys(
         each for each in (*profile.user_memory_categories, *profile.memory_categories) if each[:1] != "!"

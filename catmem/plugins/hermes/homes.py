@@ -30,7 +30,7 @@ from catmem.files import os_errors, read_bounded, replace_file, shown_path
 from catmem.names import is_name
 from catmem.resources import package_text
 from catmem.text import decode, printable
-from catmem.workspace.init import SEES_ALL, NewRoot, put_new, role_of
+from catmem.workspace.init import SEES_ALL, NewRoot, has_bytes, put_new, refuse_what_is_there, role_of
 
 DEFAULT = "default"
 SIZE = 1 << 20
@@ -317,18 +317,10 @@ def make_root_over(home: Home, *, dry_run: bool = False) -> tuple[NewRoot, dict[
     }
     there = [name for name in texts if os.path.lexists(home.root / name)]
     # A profile that is there may have been edited since; the root itself has to be the one that this makes.
-    path = home.root / CONFIG_NAME
-    if CONFIG_NAME in there and not (path.is_file() and read_bounded(path, SIZE) == texts[CONFIG_NAME].encode()):
+    if CONFIG_NAME in there and not has_bytes(home.root / CONFIG_NAME, texts[CONFIG_NAME].encode()):
         raise WouldOverwriteError(home.root, [CONFIG_NAME])
-    folder = home.root / PROFILES
-    if folder.is_symlink():
-        raise UnreadableError(
-            "is a symbolic link, and a new root is not written through links",
-            code="symlink",
-            path=folder,
-            hint="Nothing was written. Put a folder there, or move the link away.",
-        )
     written = [name for name in texts if name not in there]
+    refuse_what_is_there(home.root, written, is_there=False)
     hint = "What was written before stays; running it again goes on."
     with os_errors("cannot be written", path=home.root, hint=hint, named=True):
         for name in written if not dry_run else ():

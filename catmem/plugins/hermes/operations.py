@@ -23,21 +23,12 @@ from catmem.model.layout import is_shared
 from catmem.names import FILE_NAMES, TARGETS
 from catmem.ops.shared import DryRun
 from catmem.ops.table import FINDINGS, WRONG, Call, Outcome, P, UsageError, family, operation
-from catmem.plugins.hermes.homes import (
-    SIZE,
-    HermesConfig,
-    HermesSettings,
-    Home,
-    chosen_homes,
-    find_home,
-    parse_config,
-    read_config,
-    read_settings,
-    refuse_link,
-)
+from catmem.plugins.hermes import homes
+from catmem.plugins.hermes.homes import SIZE, HermesConfig, HermesSettings, Home
 from catmem.plugins.hermes.provider import shown_by_hermes, unfiltered
 from catmem.resources import install_command
 from catmem.text import MAX_FILE_BYTES, printable
+from catmem.workspace.init import has_bytes
 from catmem.workspace.profile_memory import read_document
 from catmem.workspace.stores import hermes_edits
 from catmem.workspace.workspace import Workspace
@@ -122,7 +113,7 @@ class SetupStep:
 
 def plan_install(home: Home, settings: HermesSettings, folder: Path | None = None) -> SetupStep:
     """What would put the provider into a home. Nothing is written."""
-    config, backup = read_config(home), home.path / FOLDER / BACKUP
+    config, backup = homes.read_config(home), home.path / FOLDER / BACKUP
     if config.text is None:
         raise ConfigError(
             "this home of Hermes Agent has no config.yaml",
@@ -131,7 +122,7 @@ def plan_install(home: Home, settings: HermesSettings, folder: Path | None = Non
             hint="Nothing was changed. Set Hermes Agent up first ('hermes setup'), then run this again.",
         )
     _refuse_other_plugin(home)
-    refuse_link(home)
+    homes.refuse_link(home)
     after = with_memory(config.text, SWITCH_OVER, home.config)
     writes = {home.path / FOLDER / name: text.encode() for name, text in FILES.items()}
     writes[home.settings] = settings.to_text(home).encode()
@@ -139,7 +130,7 @@ def plan_install(home: Home, settings: HermesSettings, folder: Path | None = Non
         writes[backup] = config.text.encode()
         if os.path.lexists(home.settings):
             writes[backup.with_name(OLD_SETTINGS)] = read_bounded(home.settings, SIZE)
-    writes = {path: data for path, data in writes.items() if not _holds(path, data)}
+    writes = {path: data for path, data in writes.items() if not has_bytes(path, data)}
     notes = _notes_on_files(home, folder or home.memories)
     if config.provider and config.provider != "catmem":
         notes.append(f"the memory provider {config.provider} is switched off; uninstall switches it on again")
@@ -148,7 +139,7 @@ def plan_install(home: Home, settings: HermesSettings, folder: Path | None = Non
 
 def plan_uninstall(home: Home) -> SetupStep:
     """What would take the provider out of a home again. Nothing is written."""
-    folder, config = home.path / FOLDER, read_config(home)
+    folder, config = home.path / FOLDER, homes.read_config(home)
     if not installed(home):
         raise ConfigError(
             "catmem is not installed in this home of Hermes Agent",
@@ -157,7 +148,7 @@ def plan_uninstall(home: Home) -> SetupStep:
             hint="Nothing was changed. 'catmem hermes status --all' shows where it is.",
         )
     _refuse_other_plugin(home)
-    refuse_link(home)
+    homes.refuse_link(home)
     old = folder / OLD_SETTINGS
     writes = {home.settings: read_bounded(old, SIZE)} if os.path.lexists(old) else {}
     # What tells the plugin from others goes last.
@@ -176,7 +167,7 @@ def _as_it_was(home: Home, config: HermesConfig) -> str:
     with suppress(ConfigError):
         if kept is not None and text == with_memory(kept, SWITCH_OVER, home.config):
             return kept
-    old = (parse_config(kept, home.config).get("memory") or {}) if kept is not None else {}
+    old = (homes.parse_config(kept, home.config).get("memory") or {}) if kept is not None else {}
     before = {**_USUAL, **old} if old.get("provider") != "catmem" else _USUAL
     ours = [key for key in _USUAL if config.memory.get(key) == SWITCH_OVER[key]]
     return with_memory(text, {key: before[key] for key in ours}, home.config)
@@ -227,10 +218,6 @@ def _refuse_other_plugin(home: Home) -> None:
         )
 
 
-def _holds(path: Path, data: bytes) -> bool:
-    return path.is_file() and read_bounded(path, SIZE) == data
-
-
 def _text(path: Path) -> str | None:
     return read_bounded(path, SIZE).decode(errors="replace") if os.path.lexists(path) else None
 
@@ -244,7 +231,7 @@ def with_memory(text: str, values: Mapping[str, object], path: Path) -> str:
     The file belongs to a person, so the edit counts only if the file then says what it said before, and these. Raises
     ``ConfigError``: ``hermes_config`` for what is no configuration, ``hermes_by_hand`` where more would change.
     """
-    said = parse_config(text, path)
+    said = homes.parse_config(text, path)
     wanted = {**said, "memory": {**(said.get("memory") or {}), **values}}
     if said == wanted:
         return text
@@ -303,7 +290,7 @@ _SECONDS = 30
 _TRY = "import catmem.plugins.hermes.provider"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class HomeStatus:
     """One home. ``provider`` is the one that its ``config.yaml`` names; ``own_tool`` is Hermes Agent's memory tool.
 
@@ -314,14 +301,14 @@ class HomeStatus:
 
     name: str
     home: str
-    installed: bool
-    provider: str
+    installed: bool = False
+    provider: str = ""
     root: str | None = None
     profile: str | None = None
     own_tool: bool = True
     shown_by_hermes: tuple[str, ...] = ()
     loads: bool | None = None
-    problems: tuple[str, ...] = ()
+    problems: list[str] = field(default_factory=list)
     __json__ = "name home installed active loads provider root profile own_tool shown_by_hermes problems"
 
     @property
@@ -329,59 +316,48 @@ class HomeStatus:
         return self.installed and self.provider == "catmem"
 
 
-def statuses(homes: Iterable[Home]) -> list[HomeStatus]:
+def statuses(chosen: Iterable[Home]) -> list[HomeStatus]:
     """How catmem stands in each of these homes. Raises nothing for what is wrong in one of them: its row says so."""
     python = hermes_python()
     loads = None if python is None else can_import(python)
-    return [_status(home, python, loads=loads) for home in homes]
+    return [_status(home, python, loads=loads) for home in chosen]
 
 
 def _status(home: Home, python: Path | None, *, loads: bool | None) -> HomeStatus:
-    problems: list[str] = []
-    is_there, config = False, HermesConfig()
+    found, config = HomeStatus(home.name, str(home.path)), HermesConfig()
+    problems = found.problems
     try:
-        is_there = installed(home)
-        config = read_config(home)
+        found.installed = installed(home)
+        config = homes.read_config(home)
     except CatmemError as error:
         problems.append(str(error))
-    active = config.provider == "catmem"
-    if active and not is_there:
+    found.provider, found.own_tool = config.provider, config.shows("user") or config.shows("memory")
+    named = config.provider == "catmem"
+    is_ours = found.installed or named
+    found.loads = loads if is_ours else None
+    if named and not found.installed:
         problems.append("config.yaml names catmem, and its plugin is not here: run 'catmem hermes install'")
-    if active and python is not None and loads is False:
+    if named and python is not None and loads is False:
         problems.append(
             "Hermes Agent cannot load it: its Python cannot import catmem. Install it with: "
             f"{install_command(python=str(python))}"
         )
-    root = profile = None
-    twice: tuple[str, ...] = ()
-    own_tool = config.shows("user") or config.shows("memory")
     try:
-        settings = read_settings(home)
+        settings = homes.read_settings(home)
         if settings is None:
-            problems += ["no root is set: run 'catmem hermes install'"] if is_there or active else []
-        else:
-            workspace = Workspace.open(settings.root, search=False)
-            if is_there or active:
-                root, profile = str(settings.root), settings.profile
-                workspace.prompt(settings.profile)
-                twice = shown_by_hermes(home, config, workspace, settings.profile)
-                problems += unfiltered(workspace, settings.profile, twice if active else ())
-            if own_tool and settings.profile in profile_names(workspace.config.profiles_dir):
-                problems += map(on_unshared, _unshared(workspace, settings.profile))
+            problems += ["no root is set: run 'catmem hermes install'"] if is_ours else []
+            return found
+        workspace = Workspace.open(settings.root, search=False)
+        if is_ours:
+            found.root, found.profile = str(settings.root), settings.profile
+            workspace.prompt(settings.profile)
+            found.shown_by_hermes = shown_by_hermes(home, config, workspace, settings.profile)
+            problems += unfiltered(workspace, settings.profile, found.shown_by_hermes if named else ())
+        if found.own_tool and settings.profile in profile_names(workspace.config.profiles_dir):
+            problems += map(on_unshared, _unshared(workspace, settings.profile))
     except CatmemError as error:
         problems.append(str(error))
-    return HomeStatus(
-        name=home.name,
-        home=str(home.path),
-        installed=is_there,
-        provider=config.provider,
-        root=root,
-        profile=profile,
-        own_tool=own_tool,
-        shown_by_hermes=twice,
-        loads=loads if is_there or active else None,
-        problems=tuple(problems),
-    )
+    return found
 
 
 def _unshared(workspace: Workspace, name: str) -> list[str]:
@@ -480,7 +456,7 @@ def install(
     Agent's homes if it has a catmem.yaml, else the root that this folder lies in. A second run changes nothing, and
     uninstall undoes it. If 'hermes' on the PATH runs in a Python that cannot import catmem, nothing is changed.
     """
-    chosen = chosen_homes(find_home(home), profile, everybody=everybody)
+    chosen = homes.chosen_homes(homes.find_home(home), profile, everybody=everybody)
     refuse_no_catmem()
     workspace = _workspace(call, chosen[0])
     steps: list[SetupStep] = []
@@ -517,7 +493,7 @@ def uninstall(
 
     config.yaml gets back the bytes it had; if it was changed since, only the keys that install had set go back.
     """
-    chosen = chosen_homes(find_home(home), profile, everybody=everybody)
+    chosen = homes.chosen_homes(homes.find_home(home), profile, everybody=everybody)
     with_catmem = [each for each in chosen if installed(each)]
     return _carried_out(call, [plan_uninstall(each) for each in (with_catmem or chosen[:1])], yes=yes, dry_run=dry_run)
 
@@ -530,7 +506,7 @@ def uninstall(
 )
 def status(call: Call, *, home: _HomeOption = None, profile: _OneProfile = None, everybody: _All = False) -> Outcome:
     """Say where the memory provider is on, with which root and profile, and what is wrong (exit status 1)."""
-    found = statuses(chosen_homes(find_home(home), profile, everybody=everybody))
+    found = statuses(homes.chosen_homes(homes.find_home(home), profile, everybody=everybody))
     findings = FINDINGS if any(each.problems for each in found) else 0
     return Outcome(found, {"homes": [jsonable(each) for each in found]}, status=findings)
 
@@ -569,7 +545,7 @@ def _settings(workspace: Workspace, home: Home, name: str) -> HermesSettings:
             error.hint = f"{error.hint or ''} {said}".strip()
         raise
     try:
-        read_settings(home)  # what is wrong with the old ones is said, and they stay
+        homes.read_settings(home)  # what is wrong with the old ones is said, and they stay
     except ConfigError as error:
         if error.code != "hermes_copied":  # a copy of another home becomes one of its own
             raise

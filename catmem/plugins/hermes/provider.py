@@ -30,17 +30,8 @@ from catmem.errors import CatmemError, ConfigError, UnreadableError
 from catmem.model.document import parse
 from catmem.names import TARGETS
 from catmem.ops.memory_tool import TOOL_SCHEMA, memory_tool
-from catmem.plugins.hermes.homes import (
-    HermesConfig,
-    HermesSettings,
-    Home,
-    home_at,
-    parse_settings,
-    read_config,
-    read_settings,
-    usual_home,
-    write_settings,
-)
+from catmem.plugins.hermes import homes
+from catmem.plugins.hermes.homes import HermesConfig, HermesSettings, Home
 from catmem.prompt.prompt import build_prompt
 from catmem.workspace.profile_memory import read_memory
 from catmem.workspace.workspace import Workspace
@@ -119,7 +110,7 @@ class Provider:
     def identity_signature(self) -> str:
         """Whose memory it is: another root or profile has another signature; empty where none is set."""
         try:
-            settings = read_settings(self._home or _current_home())
+            settings = homes.read_settings(self._home or _current_home())
         except CatmemError:
             return ""
         return "" if settings is None else content_digest([str(settings.root), settings.profile])
@@ -127,12 +118,13 @@ class Provider:
     def initialize(self, session_id: str, **kwargs: object) -> None:
         """Open the root. What is wrong with it is logged, and every call from then on says so."""
         named = kwargs.get("hermes_home")
-        home = home_at(str(named)) if named else _current_home()
+        home = homes.home_at(str(named)) if named else _current_home()
         self._context = str(kwargs.get("agent_context") or "primary")
         self._frozen, self._error, self._session, self._home = None, None, ToolSession(), home
         try:
             self._settings, self._workspace = _opened(home)
-            self._shown_by_hermes = shown_by_hermes(home, read_config(home), self._workspace, self._settings.profile)
+            config = homes.read_config(home)
+            self._shown_by_hermes = shown_by_hermes(home, config, self._workspace, self._settings.profile)
             self._session.begin(self._workspace, self._settings.profile)
         except CatmemError as error:
             self._error = error
@@ -155,15 +147,15 @@ class Provider:
 
     def save_config(self, values: dict[str, Any], hermes_home: str) -> None:
         """Keep the answers that ``hermes memory setup`` got. Raises ``ConfigError`` and ``UnreadableError``."""
-        home = home_at(hermes_home)
+        home = homes.home_at(hermes_home)
         said = {"version": 1, "root": values.get("root") or str(home.root), "profile": values.get("profile", home.name)}
-        write_settings(home, parse_settings(json.dumps(said).encode(), home))
+        homes.write_settings(home, homes.parse_settings(json.dumps(said).encode(), home))
 
     def get_status_config(self, provider_config: Any) -> dict[str, Any]:  # noqa: ANN401 - from Hermes Agent's config
         """What ``hermes memory status`` shows."""
         del provider_config
         reason = self.unavailable_reason()
-        settings = None if reason else read_settings(_current_home())
+        settings = None if reason else homes.read_settings(_current_home())
         return {"problem": reason} if settings is None else {"root": str(settings.root), "profile": settings.profile}
 
     def backup_paths(self) -> list[str]:
@@ -251,7 +243,7 @@ class Provider:
         try:
             settings, workspace = self._at_hand()
             # Read anew: '/memory approval on' may come at any time.
-            self._session.proposes = self._home is not None and read_config(self._home).write_approval
+            self._session.proposes = self._home is not None and homes.read_config(self._home).write_approval
             return memory_tool(workspace, settings.profile, args, session=self._session)
         except CatmemError as error:
             return _refusal(error.message, error.code, "Do not try again; tell the user.")
@@ -301,7 +293,7 @@ def unfiltered(workspace: Workspace, profile: str, shown: Iterable[str]) -> list
 
 
 def _opened(home: Home) -> tuple[HermesSettings, Workspace]:
-    settings = read_settings(home)
+    settings = homes.read_settings(home)
     if settings is None:
         raise ConfigError(
             "no root is set for this home of Hermes Agent",
@@ -320,8 +312,8 @@ def _current_home() -> Home:
     with suppress(ImportError):
         from hermes_constants import get_hermes_home  # type: ignore[import-not-found]
 
-        return home_at(get_hermes_home())
-    return usual_home()
+        return homes.home_at(get_hermes_home())
+    return homes.usual_home()
 
 
 def _refusal(error: str, reason: str, remediation: str) -> dict[str, Any]:

@@ -303,7 +303,9 @@ def read_mcp_memory(path: Path) -> Imported:
         try:
             said = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise _damaged(path, number) from error
+            message = f"line {number} is no JSON: the file may have been cut"
+            hint = "Nothing was changed. Mend the line, or remove it."
+            raise UnreadableError(message, code="damaged", path=path, line=number, hint=hint) from error
         place = f"{path.name}:{number}"
         kind = said.get("type") if isinstance(said, dict) else None
         if kind == "entity":
@@ -344,16 +346,6 @@ def _entity(
         else:
             left_out.append(LeftOut(place, "observation", json.dumps(observation), "it is no text"))
     return entries
-
-
-def _damaged(path: Path, number: int) -> UnreadableError:
-    return UnreadableError(
-        f"line {number} is no JSON: the file may have been cut",
-        code="damaged",
-        path=path,
-        line=number,
-        hint="Nothing was changed. Mend the line, or remove it.",
-    )
 
 
 def _other(path: Path, number: int, why: str) -> UnreadableError:

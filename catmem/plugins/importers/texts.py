@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
 
 from catmem.cli.output import columns, emit, say, say_all
 from catmem.cli.texts import on_uncategorized, show_plan
@@ -56,21 +57,15 @@ def _remarks(plan: ImportPlan) -> Iterator[str]:
 
 
 def _rows(left_out: Sequence[LeftOut]) -> Iterator[tuple[str, ...]]:
-    counts = Counter((each.what, each.why) for each in left_out)
-    shown: Counter[tuple[str, str]] = Counter()
-    for each in sorted(left_out, key=lambda one: (one.what, one.why)):
-        sort = (each.what, each.why)
-        shown[sort] += 1
-        if shown[sort] <= _SHOWN:
-            yield (
-                "",
-                first_line(each.place, _WIDTH),
-                first_line(each.what, _WIDTH),
-                f"{first_line(each.value, _WIDTH)} ({each.why})",
-            )
-        if shown[sort] == _SHOWN + 1:
-            more = counts[sort] - _SHOWN
-            yield "", "…", first_line(each.what, _WIDTH), f"and {more:,} more, with --format json ({each.why})"
+    """A few of each kind, and how many more there are."""
+    kind = attrgetter("what", "why")
+    for (what, why), some in groupby(sorted(left_out, key=kind), key=kind):
+        found = list(some)
+        for each in found[:_SHOWN]:
+            place, value = first_line(each.place, _WIDTH), first_line(each.value, _WIDTH)
+            yield "", place, first_line(what, _WIDTH), f"{value} ({why})"
+        if (more := len(found) - _SHOWN) > 0:
+            yield "", "…", first_line(what, _WIDTH), f"and {more:,} more, with --format json ({why})"
 
 
 TEXTS = {"FinishedImport": _imported, "ChangePlan": _brought_back}

@@ -35,21 +35,8 @@ from catmem.errors import (
 )
 from catmem.model.document import Document, Entry
 from catmem.names import TARGETS, parts_of
-from catmem.plugins.page.rendering import (
-    DID,
-    THEME,
-    THEMES,
-    Diff,
-    beginning,
-    diff_of,
-    is_own_address,
-    own_address,
-    proposal_of,
-    rendered,
-    text_of,
-    theme_of,
-    with_query,
-)
+from catmem.plugins.page import rendering
+from catmem.plugins.page.rendering import DID, THEME, THEMES, Diff, diff_of, own_address, rendered, text_of, with_query
 from catmem.plugins.sorting.migrating import unread_of
 from catmem.plugins.sorting.sort_lines import ACTIONS
 from catmem.server.guard import in_thread
@@ -197,7 +184,7 @@ def in_html(request: Request, page: Page, here: str, said: Mapping[str, Any]) ->
     own = {
         "here": here,
         "root_name": workspace.root.name,
-        "theme": theme_of(request),
+        "theme": rendering.theme_of(request),
         "waiting": _waiting(workspace),
         "operation_id": secrets.token_hex,
     }
@@ -279,7 +266,7 @@ def error_page(request: Request, error: Exception) -> Response:
     context = {
         "here": request.url.path,
         "root_name": request.app.state.workspace.root.name if isinstance(caller, Token) and caller.is_person else "",
-        "theme": theme_of(request),
+        "theme": rendering.theme_of(request),
         "error": said,
         "status": plain.status_code,
         "heading": _HEADINGS.get(plain.status_code, "This cannot be shown"),
@@ -330,7 +317,7 @@ def _recent_change(workspace: Workspace, named: str, remarks: Sequence[str]) -> 
         return None  # the page itself tells what cannot be read
     if record is None:
         return None
-    about = beginning(words_of(workspace, store, [record]).get(revision, ""))
+    about = rendering.beginning(words_of(workspace, store, [record]).get(revision, ""))
     several = len(record.note.get("actions", ()))
     before = record_of(workspace, entity, parent_of(record)) if record.op == "restore" else None
     known = [f"{each[:1].upper()}{each[1:].rstrip('.')}." for each in remarks]
@@ -341,7 +328,7 @@ def _recent_change(workspace: Workspace, named: str, remarks: Sequence[str]) -> 
         "about": about or (counted(several, "entry") if several > 1 else ""),
         "remarks": [*dict.fromkeys(known)],
         "closed": () if DECISION in record.note else closed(record),
-        "proposal": proposal_of(before or record),
+        "proposal": rendering.proposal_of(before or record),
     }
 
 
@@ -616,7 +603,7 @@ async def choose_theme(request: Request) -> Response:
     """Remember the choice, and go back to where it was made."""
     said = await _fields(request, ("theme", "back"))
     theme, back = said.get("theme", ""), said.get("back", "")
-    answer = RedirectResponse(back if is_own_address(back) else "/", 303)
+    answer = RedirectResponse(back if rendering.is_own_address(back) else "/", 303)
     if theme in THEMES:
         answer.set_cookie(THEME, theme, max_age=_YEAR, path="/", httponly=True, samesite="strict")
     return answer

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from difflib import SequenceMatcher
-from functools import cache
+from functools import cache, partial
 from hashlib import blake2b
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -51,8 +51,9 @@ def environment() -> Environment:
         auto_reload=False,
         finalize=_finalized,
     )
-    looks = (basis, beginning, changed_from, day, days, moment, number, other_tags, part, reference, words)
+    looks = (basis, beginning, changed_from, day, days, moment, other_tags, reference, words)
     made.filters |= {each.__name__: each for each in looks}
+    made.filters |= {"number": "{:,}".format, "part": partial(quote, safe="")}
     made.filters |= {"body": body_html, "category": category_name, "count": counted, "did": did}
     made.filters |= {"field": escape, "plural": plural}
     made.globals |= {"static": static_address, "bar_of": bar_of, "proposal_of": proposal_of}
@@ -135,11 +136,6 @@ def text_of(data: bytes) -> str:
     return data.decode(errors="backslashreplace")
 
 
-def number(value: int) -> str:
-    """With commas: 12,000."""
-    return f"{value:,}"
-
-
 def words(value: str) -> str:
     """The name of a state or an operation as words."""
     return value.replace("_", " ").replace("-", " ")
@@ -179,10 +175,6 @@ def moment(timestamp: str) -> str:
     except ValueError:
         return timestamp
     return f"{at.day} {at:%b} {at.year}, {at:%H:%M} UTC"
-
-
-def part(value: str) -> str:
-    return quote(value, safe="")
 
 
 def reference(entry_id: str) -> str:

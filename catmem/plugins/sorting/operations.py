@@ -24,21 +24,10 @@ from catmem.model.splice import titled
 from catmem.names import DROP, FILE_NAMES, SECRET, SPLIT, STAYS, TARGETS, UNCATEGORIZED, parts_of, slugify
 from catmem.ops.shared import DryRun, OneFile
 from catmem.ops.table import Call, Outcome, P, UsageError, operation
+from catmem.plugins.sorting import sort_lines
 from catmem.plugins.sorting.labels import Migration, PlannedEntry, migrated
 from catmem.plugins.sorting.migrating import declare, is_shared_file, planned_change, readers_of, unread_of
-from catmem.plugins.sorting.sort_lines import (
-    ACTIONS,
-    LABELLED,
-    Checker,
-    Described,
-    Proposer,
-    ReadList,
-    SortLine,
-    as_text,
-    question,
-    read_list,
-    read_proposals,
-)
+from catmem.plugins.sorting.sort_lines import ACTIONS, LABELLED, Checker, Described, Proposer, ReadList, SortLine
 from catmem.plugins.sorting.tidying import list_tidy, propose_tidy
 from catmem.store.contract import Change
 from catmem.syntax import tags as tag_blocks
@@ -106,7 +95,7 @@ class SortPlan:
         return Checker(self.lines, self.titles, self.workspace.config)
 
     def to_text(self) -> str:
-        return as_text(self.lines, self.name, self.document.digest, self.categories)
+        return sort_lines.as_text(self.lines, self.name, self.document.digest, self.categories)
 
     def harmless(self, *, unsure: bool = False) -> tuple[SortLine, ...]:
         """What is sure, with ``unsure`` any fair guess too; what would go, or is hostile or labelled, stays."""
@@ -160,7 +149,7 @@ def plan_sort(
 ) -> SortPlan:
     """Read the file of a profile, or ``file``, and propose categories."""
     entity: str | None
-    workspace = _now(workspace)
+    workspace = configured_now(workspace)  # a sort declares categories
     if file is not None:
         path, _ = Path(file), memory_files(workspace, [file])
         entity = entity_at(workspace, path)
@@ -171,11 +160,6 @@ def plan_sort(
         target, document = next((each for each in found if UNCATEGORIZED in each[1].by_category), found[0])
         path, entity = workspace.path_of(profile, target), f"{profile.name}/{target}"
     return plan_of(workspace, path, entity, document)
-
-
-def _now(workspace: Root) -> Root:
-    """The same root with the configuration as it is now: a sort declares categories."""
-    return workspace if workspace.config.path is None else configured_now(workspace)
 
 
 def plan_of(workspace: Root, path: Path, entity: str | None, document: Document) -> SortPlan:
@@ -207,7 +191,7 @@ def apply_sort(
     """Write what the lines choose, as one revision; new categories are declared in ``catmem.yaml``."""
     guesses = {line.number: {line.choice, *line.likely[:1]} for line in plan.lines}
     changed = [line.entry.id for line in lines if line.choice not in {*guesses[line.number], SPLIT}]
-    workspace, parted = _now(plan.workspace), plan.proposer.parted
+    workspace, parted = configured_now(plan.workspace), plan.proposer.parted
     lines = [part for line in lines for part in (parted(line) if line.choice == SPLIT else [line])]
     titles = dict(plan.titles)
     for line in lines:
@@ -407,7 +391,7 @@ def _tell_of_wordless(call: Call, plan: SortPlan, *, asked: bool) -> None:
     """Which categories nothing is guessed for, unless a list or a model was ``asked``; and whether all are general."""
     if plan.entity and plan.categories.keys() <= {*kits()["shared"], *starting_categories()}:
         call.tell("All categories here are for everybody. 'catmem init --profile NAME' adds those of a specialist.")
-    names = plan.proposer.wordless if plan.entity else []
+    names = plan.proposer.guesser.wordless if plan.entity else []
     if names and not asked:
         call.tell(
             f"Little is guessed for {few(names)}: no words are known but the {plural(len(names), 'name')}. Sort some "
@@ -429,7 +413,7 @@ def chosen(call: Call, plan: SortPlan, path: str) -> Sequence[SortLine]:
     """What the list in a file says of each entry."""
     limit = MAX_FILE_BYTES
     try:
-        read = read_list(decode(call.stdin(limit) if path == "-" else read_bounded(path, limit)))
+        read = sort_lines.read_list(decode(call.stdin(limit) if path == "-" else read_bounded(path, limit)))
         lines = plan.chosen(read)
     except (ConfigError, UnreadableError) as error:
         error.path = error.path or ("standard input" if path == "-" else path)
@@ -446,7 +430,7 @@ def _asked(call: Call, plan: SortPlan, command: str) -> SortPlan:
         call.tell(f"{plan.name}: {counted(private, 'entry')} with a secret or hostile text left out of the prompt")
     if private == len(plan.lines):
         return plan
-    answer = read_proposals(answer_of(command, question(plan.lines, plan.categories)))
+    answer = sort_lines.read_proposals(answer_of(command, sort_lines.question(plan.lines, plan.categories)))
     return replace(plan, lines=plan.checker.proposed(answer))
 
 

@@ -87,7 +87,7 @@ class Guesser:
                 self._worth[term][category] = worth * (_USUAL_SIZE / len(made)) ** _SIZE_TELLS
         known = [each for each in known if each[0] in names]
         self.wordless = _wordless(names, {category for category, _ in known})
-        """The categories of which no more is known than their names."""
+        """The categories of which no more is known than their names, so that nothing is guessed for them."""
         usual = Counter(term for each in _usual_terms().values() for term in each)
         taught: defaultdict[str, Counter[str]] = defaultdict(Counter)
         for category, text in known:
@@ -270,7 +270,7 @@ class Proposer:
         self._config = config
         self._entries = [entry for entry in document.entries if entry.category == UNCATEGORIZED]
         declared = config.taxonomy.categories
-        self._guesser = Guesser(
+        self.guesser = Guesser(
             {
                 slug: (slug, each.title, *(declared[slug].aliases if slug in declared else ()))
                 for slug, each in categories.items()
@@ -280,11 +280,6 @@ class Proposer:
             readers={slug: each.readers for slug, each in categories.items()},
             seldom=seldom,
         )
-
-    @property
-    def wordless(self) -> list[str]:
-        """The categories of which no more is known than their names, so that nothing is guessed for them."""
-        return self._guesser.wordless
 
     def lines(self) -> tuple[SortLine, ...]:
         same = self._said_before()
@@ -325,7 +320,7 @@ class Proposer:
 
     def _categories(self, body: str, label: str | None) -> tuple[str, tuple[str, ...], Guess]:
         """The best guess, or that it stays; the nearest categories; and how sure the guess is."""
-        guess = self._guesser.guess(body)
+        guess = self.guesser.guess(body)
         names = tuple(dict.fromkeys((*([label] if label else ()), *guess.categories)))[:_OTHERS]
         return next(iter(names), STAYS), names, guess._replace(sure=label is not None or guess.sure)
 
@@ -334,7 +329,7 @@ class Proposer:
         parts = parts_of(body)
         if "\n" in body:
             return set(parts)
-        guesses = [self._guesser.guess(part) for part in parts] if len(parts) > 1 else []
+        guesses = [self.guesser.guess(part) for part in parts] if len(parts) > 1 else []
         return {guess.categories[0] for guess in guesses if guess.sure}
 
     def _said_before(self) -> dict[Entry, str]:

@@ -23,7 +23,7 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 from uuid import uuid4
 
 from catmem.errors import BusyError, CatmemError, DamagedError, StoreError
-from catmem.plugins.sql.sqlite_file import Connection, DatabaseFile, Log
+from catmem.plugins.sql.sqlite_file import Connection, DatabaseFile, Log, identity
 from catmem.resources import install_command
 
 # https://www.sqlite.org/rescode.html
@@ -433,7 +433,7 @@ class Database:
             raise self.file.gone(op_id=op_id)
 
     def _found(self) -> tuple[int, int] | None:
-        return None if self.file is None else self.file.identity()
+        return None if self.path is None else identity(self.path)
 
     def _after_fork(self) -> None:
         """A child has connections of its own; those of its parent are left to it."""
@@ -507,8 +507,9 @@ def _let_go(pool: _Pool, process: int) -> None:
 
 def _open_sqlite(file: DatabaseFile, log: Log, timeout: float) -> Connection:
     log.refuse_open()
+    uri = f"{Path(file.path).as_uri()}?mode=rw"
     connection = sqlite3.connect(
-        file.uri, uri=True, timeout=timeout, factory=Connection, check_same_thread=False, isolation_level=None
+        uri, uri=True, timeout=timeout, factory=Connection, check_same_thread=False, isolation_level=None
     )
     try:
         for pragma in ("journal_mode = WAL", "synchronous = FULL", "schema_version"):  # from a read on it keeps its log

@@ -26,6 +26,7 @@ from catmem.plugins.sql.connections import Database, DriverError, Link, Transien
 from catmem.plugins.sql.log_rows import Heads, LogHistory, LogStep, Meta, chain_start, columns_of, next_step
 from catmem.plugins.sql.sql_upkeep import find_copy, keep_rows
 from catmem.plugins.sql.tables import ChangedTablesError, Readiness, version_of
+from catmem.store import contract
 from catmem.store.contract import (
     EXTERNAL,
     Anchor,
@@ -43,13 +44,6 @@ from catmem.store.contract import (
     Snapshot,
     Store,
     Update,
-    branch_number,
-    next_branch,
-    not_empty,
-    refuse_unsound,
-    repeated,
-    stale,
-    unknown_revision,
 )
 from catmem.store.judgement import KnownRevision, KnownState, complete, drifted, judge, last_own, point_of, unread
 from catmem.workspace.rows import RowCodec
@@ -108,7 +102,7 @@ class SqlStore(LastingStore):
             return Snapshot.from_bytes(b"", "0")
         if not self.ready.to_read():
             if revision is not None:
-                raise unknown_revision(entity, revision)
+                raise contract.unknown_revision(entity, revision)
             return Snapshot.from_bytes(b"", "0")
         if revision is not None:
             with self._database.reading() as link:
@@ -206,10 +200,10 @@ class SqlStore(LastingStore):
     def _bring(self, link: Link, entity: str, given: Iterable[tuple[Revision, bytes]], start: str) -> int:
         there = after = log_rows.lock(link, entity, start)
         if there.sequence or there.is_drifted or entry_rows.found_rows(link, entity, self.codec):
-            raise not_empty(entity)
+            raise contract.not_empty(entity)
         head, last = b"", None
         for sequence, (said, data) in enumerate(given, 1):
-            refuse_unsound(entity, said, data)
+            contract.refuse_unsound(entity, said, data)
             last = replace(said, entity=entity, sequence=sequence, size=len(data))
             step = next_step(last, data, after, head)
             link.run(log_rows.APPEND, **columns_of(step))
@@ -401,7 +395,7 @@ class SqlCommit:
         """Make the commit; ``None`` if it was refused after something was adopted, which is to be kept."""
         self.meta = log_rows.lock(self.link, self.entity, self.start)
         first = self.past.operation(self.change.agent, self.change.op_id) if self.change.op_id else None
-        if first and repeated(first, self.change):
+        if first and contract.repeated(first, self.change):
             return replace(self.past.snapshot(first.revision), branch=first.is_branch)
         for merged in self.change.merges:
             self._refuse_unknown(merged)
@@ -496,7 +490,7 @@ class SqlCommit:
         if verdict.kind == "drift":
             raise drifted(self.entity, self.name, expected, self.before, str(self.meta.revision))
         if verdict.kind == "stale":
-            raise stale(self.entity, str(expected), str(now.revision))
+            raise contract.stale(self.entity, str(expected), str(now.revision))
         point = verdict.point
         if point is not None and verdict.kind == "branch":
             return self._branch(self.past.snapshot(point.revision), update)
@@ -571,8 +565,8 @@ class SqlCommit:
         data = update(Current(seen.data, parent, None))
         if data == seen.data and not self.change.is_always_recorded:
             return Snapshot(seen.data, seen.revision, seen.digest, adopted=self.adopted)
-        number = branch_number(parent, str(self.meta.revision))
-        name = next_branch(number, self.past.names_of_branches(number))
+        number = contract.branch_number(parent, str(self.meta.revision))
+        name = contract.next_branch(number, self.past.names_of_branches(number))
         recorded = self._recorded(name, self.change.parents(parent), data, self.change)
         self.begun = True
         self._close(next_step(recorded, data, self.meta, b""))
@@ -607,7 +601,7 @@ class SqlCommit:
             if revision.startswith("sha256:") and self.past.with_digest(revision) is not None:
                 return
             if self.past.named(revision) is None:
-                raise unknown_revision(self.entity, revision)
+                raise contract.unknown_revision(self.entity, revision)
 
 
 def _with_rows(refusal: _AnyRefusal, generations: tuple[int, int], kept: Path | None) -> _AnyRefusal:

@@ -95,7 +95,11 @@ def all_rows(link: Link) -> Rows:
 
 def look_over(database: Database, codec: RowCodec, steps: Callable[[str], Iterator[LogStep]]) -> list[Fault]:
     """What is not right; ``steps`` gives the log of an entity."""
-    faults = list(_whole(database))
+    faults: list[Fault] = []
+    if database.kind == "sqlite":  # a server looks after its pages itself
+        with database.looking() as link:
+            pages = [str(said) for (said,) in link.text("PRAGMA quick_check(20)")]
+        faults += [Fault("database_damaged", said, database.name, _RESTORE) for said in pages if said != "ok"]
     with database.reading() as link:
         version = version_of(link)
         known = {*log_rows.look_at_all(link), *entry_rows.entities(link)}
@@ -106,16 +110,6 @@ def look_over(database: Database, codec: RowCodec, steps: Callable[[str], Iterat
     for entity in sorted(known):
         faults += _entity(database, codec, entity, store, steps(entity))
     return faults
-
-
-def _whole(database: Database) -> Iterator[Fault]:
-    """SQLite's own look at every page; a server looks after its pages itself."""
-    if database.kind != "sqlite":
-        return
-    with database.looking() as link:
-        for (said,) in link.text("PRAGMA quick_check(20)"):
-            if said != "ok":
-                yield Fault("database_damaged", str(said), database.name, _RESTORE)
 
 
 def _entity(database: Database, codec: RowCodec, entity: str, store: str, steps: Iterator[LogStep]) -> list[Fault]:

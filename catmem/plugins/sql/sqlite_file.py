@@ -290,13 +290,6 @@ class DatabaseFile:
         self.store: str | None = None
         """The name of the store of which this process has seen the tables in it."""
 
-    @property
-    def uri(self) -> str:
-        return f"{Path(self.path).as_uri()}?mode=rw"
-
-    def identity(self) -> tuple[int, int] | None:
-        return identity(self.path)
-
     def is_there(self) -> bool:
         """Whether there is a file: false only where there never was one. Raises as ``refuse_loss``."""
         try:

@@ -150,7 +150,7 @@ def refuse_too_many(count: int, path: Path) -> None:
 
 def is_folder(path: Path) -> bool:
     """Whether a path names a folder; anything else is read as a file, which says what is wrong with it."""
-    return os.path.isdir(path)  # noqa: PTH112 - false, too, where nobody may look
+    return os.path.isdir(path)  # noqa: PTH112 - Path.is_dir raises below a closed folder
 
 
 def within(folder: Path, *names: str) -> Path:

@@ -112,7 +112,7 @@ class CatmemError(Exception):
 
 @contextmanager
 def errors_at(path: str | PathLike[str] | None = None, *, hint: str | None = None) -> Iterator[None]:
-    """Have errors of the block say which file they are about, and what to do."""
+    """Have errors of the block say that they are about the file ``path``, and ``hint``, each if it is given."""
     try:
         yield
     except CatmemError as error:

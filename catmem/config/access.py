@@ -199,7 +199,7 @@ class Rights:
         return visible(document, self.target, self.actor, self.taxonomy).entries
 
     def filter_visible(self, entries: Sequence[Entry]) -> Sequence[Entry]:
-        """Those of some entries that are ``visible_entries``."""
+        """Those of ``entries`` that the actor may be shown; see ``visible_entries``."""
         if self.actor is None:
             return entries
         present = dict.fromkeys(entry.category for entry in entries)
@@ -233,8 +233,8 @@ class Rights:
         return tuple(dict.fromkeys(name for name in names if is_pattern(name) or writable.matches(name)))
 
     @property
-    def changes(self) -> bool:
-        """Whether there may be entries that the actor may change: it writes to a category and sees it."""
+    def may_change_any(self) -> bool:
+        """Whether there can be entries that the actor may change: it writes to a category and sees it."""
         if self.unbounded:
             return True
         names = self.writable_names()

@@ -93,7 +93,7 @@ def tools_of(workspace: Workspace, profile: str) -> list[Tool]:
     acting, taxonomy = workspace.profile(profile), workspace.config.taxonomy
     rights = [Rights(acting, target, taxonomy) for target in TARGETS]
     names = rights[0].writable_names()
-    changes = any(each.changes for each in rights)
+    changes = any(each.may_change_any for each in rights)
     may = {
         "add": rights[0].unbounded or bool(names),
         "replace": changes,

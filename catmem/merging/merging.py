@@ -42,7 +42,7 @@ from catmem.merging.branches import (
 from catmem.model.document import Entry, Version
 from catmem.model.pairing import pair_entries
 from catmem.names import is_declared, parts_of
-from catmem.store.contract import PERSON, Change, Current, is_branch, made_before, sees, stale
+from catmem.store.contract import PERSON, Change, Current, is_branch, is_view_of, made_before, stale
 from catmem.store.files.retention import copied_name
 from catmem.text import MAX_FILE_BYTES, counted, plural, size_of, unmerged_warnings
 from catmem.workspace.formatting import entity_at
@@ -277,7 +277,7 @@ class _MergeWork:
         again = Change(agent=asked.actor or PERSON, op_id=asked.op_id, request=asked.digest)
         while True:
             plan = self.plan()
-            is_seen = expected is None or sees(expected, plan.revision, plan.seen)
+            is_seen = expected is None or is_view_of(expected, plan.revision, plan.seen)
             first = None if is_seen and plan.merged else made_before(self.workspace.store, asked.entity, again)
             if first is not None:
                 return replace(plan, revision=first.revision, digest=first.digest, repeated=True)

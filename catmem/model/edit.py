@@ -256,7 +256,7 @@ def _first_verified(document: Document, proposals: Iterator[_EditProposal]) -> E
         start, end = proposal.edits[0].start, proposal.edits[-1].end
         new = Document(rescan(document.scan, text, start, end))
         made = list(_made(new, proposal))
-        if None not in made and _does_what_it_says(document, new, proposal):
+        if None not in made and _leaves_the_rest(document, new, proposal):
             return Edited(new, proposal.edits, made[0] if made else None)
     raise EditError(
         "this edit would change how other entries are read, so it was not made",
@@ -272,7 +272,8 @@ def _made(new: Document, proposal: _EditProposal) -> Iterator[Entry | None]:
         yield says[0] if says else None
 
 
-def _does_what_it_says(old: Document, new: Document, proposal: _EditProposal) -> bool:
+def _leaves_the_rest(old: Document, new: Document, proposal: _EditProposal) -> bool:
+    """Whether the title, the sections and all entries but those of the proposal are as they were."""
     if not _sections_agree(old, new, proposal):
         return False
     start, end = touched_region(old.scan, proposal.edits[0].start, proposal.edits[-1].end)
@@ -284,7 +285,7 @@ def _does_what_it_says(old: Document, new: Document, proposal: _EditProposal) ->
     made = {position for position, _ in proposal.made}
     before = [(e.category, e.raw) for e in old.entries_between(start, end) if e.start not in proposal.gone]
     after = [(e.category, e.raw) for e in new.entries_between(start, end + shift) if e.start not in made]
-    if old.title != new.title:
+    if old.title != new.title:  # then the heading is no part of the first entry any more
         (category, raw), *rest = before
         below = raw.partition("\n")[2].strip()
         before = [(category, below), *rest] if below else rest

@@ -105,25 +105,25 @@ def merge(
     """
     if not (callable(precedence) or precedence in (None, "ours", "theirs")):
         raise wrong_type("precedence", precedence, "a side ('ours', 'theirs') or a function")
-    b, o, t = (side if isinstance(side, Document) else parse(side) for side in (base, ours, theirs))
-    return merge_linked(b, o, t, (None, None), precedence=precedence)
+    read = [side if isinstance(side, Document) else parse(side) for side in (base, ours, theirs)]
+    return merge_linked(read[0], read[1], read[2], (None, None), precedence=precedence)
 
 
 def merge_linked(
-    b: Document,
-    o: Document,
-    t: Document,
+    base: Document,
+    ours: Document,
+    theirs: Document,
     links: tuple[Links | None, Links | None],
     *,
     precedence: Precedence | None = None,
 ) -> Merge:
     """The same merge, where a history knows which entries of the base became which of ours, and of theirs."""
-    if t.text in {o.text, b.text}:
-        return Merge(o.text, ())
-    if o.text == b.text:
-        return Merge(t.text, ())
-    read = list(titled_sides(b, o, t))
-    if [len(side.entries) for side in read] != [len(side.entries) for side in (b, o, t)]:
+    if theirs.text in {ours.text, base.text}:
+        return Merge(ours.text, ())
+    if ours.text == base.text:
+        return Merge(theirs.text, ())
+    read = list(titled_sides(base, ours, theirs))
+    if [len(side.entries) for side in read] != [len(side.entries) for side in (base, ours, theirs)]:
         links = (None, None)  # a heading that was an entry is a title now, so the numbers are other ones
     sides = Sides.from_documents(read, links)
     base_versions, *side_versions = sides.versions
@@ -132,7 +132,7 @@ def merge_linked(
         for versions, pairs in zip(side_versions, sides.pairs[:2], strict=True)
     ]
     # Edited is the side that alone put entries into another order, else the one whose text sorts first: never by role.
-    swapped = moved[1] if moved[0] != moved[1] else t.text < o.text
+    swapped = moved[1] if moved[0] != moved[1] else theirs.text < ours.text
     merging = Merging(sides.turned() if swapped else sides, precedence, swapped=swapped)
     return Merge(merging.run(), tuple(merging.conflicts))
 

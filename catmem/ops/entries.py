@@ -44,7 +44,7 @@ def _hint_on_category(call: Call, profile: str, operations: Sequence[Operation])
     """Which category was meant, if a slip in its name is why no entry was found; else nothing."""
     named = [each.category for each in operations if each.category is not None]
     with suppress(CatmemError):  # a file that was not asked for: this is a hint beside the error
-        return " ".join(read_memory(call.root, profile).meant(named))
+        return " ".join(read_memory(call.root, profile).category_hints(named))
     return ""
 
 

@@ -162,7 +162,7 @@ def _tell_of_slips(call: Call, profile: str | None, category: str | None) -> Non
         slips = (f"{shown_path(each.path or call.root.root)}: {each.message}" for each in memory.slips())
         for said in (*memory.lost.values(), *slips):
             call.tell(f"warning: {said}")
-        for said in memory.meant([] if category is None else [category]):
+        for said in memory.category_hints([] if category is None else [category]):
             call.tell(said)
 
 
@@ -333,7 +333,7 @@ def _tell_of_narrowing(call: Call, categories: Sequence[str], memory: ProfileMem
     tell_of_rows(call, memory.owner.name)
     for name in names:
         refuse_undeclared(call, name)
-        meant = next(memory.meant([name]), None)
+        meant = next(memory.category_hints([name]), None)
         if not targets_read(slugify(name), memory.profile, call.root.config.taxonomy):
             call.tell(f"{memory.profile.name} does not read {name}: catmem access --why {memory.profile.name} {name}")
         elif meant is None and not any(slugify(name) in each.by_category for each in memory.documents.values()):

@@ -126,7 +126,7 @@ Piece = tuple[str, "int | str | None"]
 
 
 def render(block: Block, style: Style) -> list[Piece]:
-    """The pieces of a target, of which the first opens it; without facts there are none. So for a category."""
+    """The pieces of a target, the first of which opens it. A target or a category without facts has none."""
     filled = tuple(category for category in block.categories if category.facts)
     return list(_RENDERERS[style](Block(block.target, filled, block.limit))) if filled else []
 

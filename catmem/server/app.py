@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import ipaddress
 import logging
 import signal
 import socket
@@ -28,7 +29,6 @@ from catmem.registry import at, registry
 from catmem.server.guard import Guard, ServerSettings, in_thread, refuse_missing
 from catmem.server.requests import error_response, path_of, refuse_query, wants_page
 from catmem.store.contract import PERSON
-from catmem.workspace import root as sockets
 from catmem.workspace.overview import Overviews
 from catmem.workspace.root import load_each
 from catmem.workspace.workspace import Workspace
@@ -231,13 +231,25 @@ _LONGEST_TURN = 0.001
 
 
 def listen(host: str, port: int, *, has_tokens: bool) -> socket.socket:
-    """A socket that listens; port 0 takes any that is free."""
-    refusal = ConfigError(
-        f"{host} can be reached by others, and without tokens every caller reads and writes memory",
-        code="no_tokens",
-        hint="Make a token for each caller first: catmem token new AGENT. Or use --host 127.0.0.1.",
-    )
-    return sockets.listen(host, port, refusal=None if has_tokens else refusal)
+    """A socket that listens; port 0 takes any free one. Raises ``ConfigError`` (``cannot_listen``, ``no_tokens``)."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, _, _, _, address = found[0]
+        if not has_tokens and not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
+            raise ConfigError(
+                f"{host} can be reached by others, and without tokens every caller reads and writes memory",
+                code="no_tokens",
+                hint="Make a token for each caller first: catmem token new AGENT. Or use --host 127.0.0.1.",
+            )
+        is_dual = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+        return socket.create_server(address, family=family, dualstack_ipv6=is_dual)
+    except (OSError, UnicodeError) as error:
+        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ConfigError(
+            f"the server cannot listen on {host}, port {port}: {said}",
+            code="cannot_listen",
+            hint="Choose another --port (0 takes any that is free) or --host, or end what uses this one.",
+        ) from error
 
 
 def url_of(listening: socket.socket) -> str:

@@ -304,9 +304,9 @@ def writer_of(change: Change | Revision) -> str:
     return str(change.note.get("actor", change.agent) or PERSON)
 
 
-def sees(expected: str, snapshot_revision: str | None, digest: str) -> bool:
-    """Whether ``expected``, a revision or a digest, is the entity with this revision and digest."""
-    return expected == (digest if expected.startswith("sha256:") else snapshot_revision)
+def is_view_of(expected: str, revision: str | None, digest: str) -> bool:
+    """Whether ``expected``, a revision or a digest, names the text with this revision and digest."""
+    return expected == (digest if expected.startswith("sha256:") else revision)
 
 
 def stale(entity: str, expected: str, found: str) -> StaleError:
@@ -325,7 +325,7 @@ def stale(entity: str, expected: str, found: str) -> StaleError:
     )
 
 
-def repeated(first: Revision, change: Change) -> bool:
+def is_retry(first: Revision, change: Change) -> bool:
     """Whether ``change`` is the retry of ``first``, which has its ``op_id``. Raises ``OperationCollisionError``."""
     if first.note.get("request") == change.request:
         return True
@@ -343,7 +343,7 @@ def made_before(store: Store, entity: str, change: Change) -> Revision | None:
     """The revision that this very operation made, if it was made. Raises ``OperationCollisionError``."""
     made, log = (change.agent, change.op_id), store.log(entity) if change.op_id else ()
     first = next((each for each in log if (each.agent, each.op_id) == made), None)
-    return first if first is not None and repeated(first, change) else None
+    return first if first is not None and is_retry(first, change) else None
 
 
 _NUMBER = re.compile(r"[0-9]{1,18}")

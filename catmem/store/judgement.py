@@ -22,8 +22,8 @@ from catmem.store.contract import (
     Snapshot,
     Store,
     Update,
+    is_view_of,
     made_before,
-    sees,
     stale,
 )
 
@@ -89,7 +89,7 @@ def judge(expected: str | None, change: Change, state: KnownState) -> Verdict:  
     if expected is None:
         # No refusal shows a caller without a view what was found, so what was adopted before is as new to it.
         return Verdict("go_on", state.own() if state.has_text else None)
-    if sees(expected, state.now.revision, state.now.digest):
+    if is_view_of(expected, state.now.revision, state.now.digest):
         return Verdict("go_on")
     seen = NOTHING if expected == "0" else state.seen(expected)
     if seen is None:
@@ -183,7 +183,8 @@ def dry_run_commit(store: Store, entity: str, expected: str | None, update: Upda
     is_new = now.revision is None and (head is not None or bool(now.data))
 
     def seen(named: str) -> KnownRevision | None:
-        return next((point_of(each) for each in store.log(entity) if sees(named, each.revision, each.digest)), None)
+        found = (each for each in store.log(entity) if is_view_of(named, each.revision, each.digest))
+        return next(map(point_of, found), None)
 
     def external_since(point: KnownRevision) -> bool:
         return is_new or any(each.agent == EXTERNAL and each.sequence > point.sequence for each in store.log(entity))

@@ -88,8 +88,9 @@ class ProfileMemory:
     missing: tuple[str, ...] = ()
     """The targets that have no file."""
     lost: Mapping[str, str] = field(default_factory=dict)
+    """What to say of targets of which the profile sees nothing, though it saw entries in them before."""
     hints: tuple[str, ...] = ()
-    """What to say of targets that hold nothing, though their histories have text; and of narrower categories."""
+    """What to say of categories that narrow it and have no entry in sight."""
 
     def prompt(
         self, *, as_of: date | None = None, style: Style | None = None, counter: Callable[[str], int] = len
@@ -132,7 +133,7 @@ class ProfileMemory:
                 raise wrong_type("the budget", budget, "a number of characters from 1 on")
             profile = replace(profile, prompt=replace(profile.prompt, budget={"total": budget}))
         named = [name for _, name in map(split, categories) if not is_pattern(name)]
-        return replace(self, profile=profile, hints=tuple(self.meant(named)))
+        return replace(self, profile=profile, hints=tuple(self.category_hints(named)))
 
     def _views(self) -> Sequence[View]:
         """What the profile sees of each target."""
@@ -167,8 +168,8 @@ class ProfileMemory:
                 found += [Notice(self.profile.path, None, message)] if near else []
         return [*dict.fromkeys(found)]
 
-    def meant(self, categories: Sequence[str]) -> Iterator[str]:
-        """What to say of categories without an entry in sight like one that has some, or that the profile may read."""
+    def category_hints(self, categories: Sequence[str]) -> Iterator[str]:
+        """Hints on categories without an entry in sight that are like one with some, or one that the profile reads."""
         if not categories:
             return
         taxonomy = self.config.taxonomy

@@ -30,15 +30,7 @@ from catmem.config.profile import (
     profile_names,
     refuse_no_root,
 )
-from catmem.errors import (
-    CatmemError,
-    ConfigError,
-    RefusedError,
-    UnknownNameError,
-    UnreadableError,
-    errors_at,
-    wrong_type,
-)
+from catmem.errors import CatmemError, RefusedError, UnknownNameError, UnreadableError, errors_at, wrong_type
 from catmem.files import read_bounded
 from catmem.model.document import Document
 from catmem.names import TARGETS, known_target
@@ -47,7 +39,6 @@ from catmem.workspace.profile_memory import Cache, Notice, Reading, read_documen
 from catmem.workspace.stores import backend_of, places
 
 if TYPE_CHECKING:
-    import socket
     import subprocess
 
     from catmem.prompt.prompt import Prompt
@@ -395,13 +386,13 @@ def log_attempt(workspace: Root, line: AuditLine) -> None:
         )
 
 
-# --- what a process takes from its machine: which person acts, git, and a socket to listen on ------------------------
+# --- what a process takes from its machine: which person acts, and git -----------------------------------------------
 
 
-VARIABLE = "CATMEM_PERSON"
+PERSON_VARIABLE = "CATMEM_PERSON"
 """The environment variable with the name; an empty one has none kept."""
 
-LONGEST = 80
+LONGEST_NAME = 80
 """Characters that are kept of a name."""
 
 caller_name: ContextVar[str | None] = ContextVar("caller_name", default=None)
@@ -412,10 +403,10 @@ def person_name() -> str | None:
     """The name of the person who acts, on one line; ``None`` where none is known, or none shall be kept."""
     said = caller_name.get()
     if said is None:
-        said = os.environ.get(VARIABLE)
+        said = os.environ.get(PERSON_VARIABLE)
     if said is None:
         said = _login_name()
-    return "".join(filter(str.isprintable, " ".join(said.split())))[:LONGEST].strip() or None
+    return "".join(filter(str.isprintable, " ".join(said.split())))[:LONGEST_NAME].strip() or None
 
 
 def _login_name() -> str:
@@ -442,24 +433,3 @@ def run_git(*arguments: str) -> subprocess.CompletedProcess[str]:
         errors="surrogateescape",
         env={**os.environ, "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"},
     )
-
-
-def listen(host: str, port: int, *, refusal: ConfigError | None) -> socket.socket:
-    """A socket that listens; raises ``refusal``, if there is one, for an address that other machines reach."""
-    import ipaddress
-    import socket
-
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, _, _, _, address = found[0]
-        if refusal is not None and not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_loopback:
-            raise refusal
-        is_dual = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
-        return socket.create_server(address, family=family, dualstack_ipv6=is_dual)
-    except (OSError, UnicodeError) as error:
-        said = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise ConfigError(
-            f"the server cannot listen on {host}, port {port}: {said}",
-            code="cannot_listen",
-            hint="Choose another --port (0 takes any that is free) or --host, or end what uses this one.",
-        ) from error

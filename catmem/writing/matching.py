@@ -1,6 +1,6 @@
 """What a writer saw of a file, and which entry it means: the one that holds the text it gives.
 
-What it says that it saw is a revision or a digest. After an external change since, entries are compared.
+A writer names what it saw by a revision or a digest. Where an external change came since, entries are compared.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class WritePolicy(Rights):
         return self.actor is not None
 
     def dated(self, tags: Mapping[str, TagValue], body: str, day: str | None) -> dict[str, TagValue]:
-        """The tags of new words, ``created`` on a ``day`` if they say none; what comes back is as old as it was."""
+        """The tags of new words, ``created`` on a ``day`` if they say none; words that come back keep theirs."""
         dated = {**tags} if day is None or "created" in tags else {"created": day, **tags}
         created = read_date(dated.get("created"))
         if created is None or self.may_verify:

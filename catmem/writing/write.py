@@ -43,7 +43,7 @@ _KEPT = ("role_id", "role_hash", "key_id", "signature", "mem_hash", "timestamp")
 # --- the steps -----------------------------------------------------------------------------------------------------
 
 
-def papers(attempt: Write) -> None:
+def check_papers(attempt: Write) -> None:
     """Find the profile that acts. Refuse an envelope that is not what it has to be, or not from whom it says."""
     if attempt.asked.papers is not None:
         attempt.acting = attempt.asked.papers.check(attempt)
@@ -51,7 +51,7 @@ def papers(attempt: Write) -> None:
         attempt.acting = attempt.workspace.profile(attempt.asked.actor)
 
 
-def rights(attempt: Write) -> None:
+def check_rights(attempt: Write) -> None:
     """Find the entity. Refuse who may not write there, and what can be written nowhere."""
     attempt.check()
     if attempt.asked.op_id == "":
@@ -90,7 +90,7 @@ def _change(attempt: Write) -> Change:
     )
 
 
-def commit(attempt: Write) -> None:
+def commit_text(attempt: Write) -> None:
     """Ask the store whether the writer's view still holds, and write one revision; of a dry run the same is said."""
 
     def made(_: Current) -> bytes:
@@ -112,7 +112,7 @@ def commit(attempt: Write) -> None:
         raise refusal from error
 
 
-def approval(attempt: Write) -> None:
+def hold_back(attempt: Write) -> None:
     """Hold back what asks to wait for a person; what has to by the policy of the root the gate holds back."""
     if attempt.asked.proposes and attempt.data != attempt.current.data:
         raise ApprovalError(f"this {attempt.change.op} asks to wait")
@@ -130,15 +130,14 @@ class WriteStep(NamedTuple):
     refusals: tuple[str, ...] = ()
 
 
+_OF_PAPERS = ("schema", "bad_hash", "forbidden", "bad_signature", "clock_skew", "role_drift")
 STEPS = (
-    WriteStep(
-        "papers", "before", papers, ("schema", "bad_hash", "forbidden", "bad_signature", "clock_skew", "role_drift")
-    ),
-    WriteStep("rights", "before", rights, ("forbidden",)),
-    WriteStep("commit", "before", commit, ("hash_collision", "unknown_revision", "drift", "stale_prev")),
+    WriteStep("papers", "before", check_papers, _OF_PAPERS),
+    WriteStep("rights", "before", check_rights, ("forbidden",)),
+    WriteStep("commit", "before", commit_text, ("hash_collision", "unknown_revision", "drift", "stale_prev")),
     WriteStep("plan", "on the text", methodcaller("make"), ("threat", "secret", "over_budget", "no_match")),
     WriteStep("alert", "on the text", methodcaller("alert"), ("semantic_collision",)),
-    WriteStep("approval", "on the text", approval),
+    WriteStep("approval", "on the text", hold_back),
 )
 """The steps of a write, in their order. The store asks those on the text inside of ``commit``."""
 

@@ -10,9 +10,9 @@ from catmem.store.contract import (
     Revision,
     Snapshot,
     Update,
+    is_view_of,
     next_branch,
     revision_number,
-    sees,
     stale,
 )
 from tests.store.memory import InMemoryStore
@@ -43,7 +43,7 @@ class LostUpdate(InMemoryStore):
 
     def commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
         now = self.read(entity)
-        if expected is not None and not sees(expected, now.revision, now.digest):
+        if expected is not None and not is_view_of(expected, now.revision, now.digest):
             raise stale(entity, expected, str(now.revision))
         data = update(Current(now.data, str(now.revision), None))
         try:
@@ -109,7 +109,7 @@ class Refuses(Counting):
     def commit(self, entity: str, expected: str | None, update: Update, change: Change) -> Snapshot:
         with self._lock:
             now = self.read(entity)
-            if expected is not None and sees(expected, now.revision, now.digest) and self.wrong_now():
+            if expected is not None and is_view_of(expected, now.revision, now.digest) and self.wrong_now():
                 raise stale(entity, expected, str(now.revision))
             return super().commit(entity, expected, update, change)
 

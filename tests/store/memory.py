@@ -16,10 +16,10 @@ from catmem.store.contract import (
     Store,
     Update,
     branch_number,
+    is_retry,
+    is_view_of,
     next_branch,
     not_empty,
-    repeated,
-    sees,
     stale,
     tips,
     unknown_revision,
@@ -54,7 +54,7 @@ class InMemoryStore(Store):
     def _find(self, entity: str, expected: str) -> tuple[Revision, bytes]:
         """The newest record of a revision or a digest. Raises ``UnknownRevisionError``."""
         for recorded, data in reversed(self._revisions.get(entity, [])):
-            if sees(expected, recorded.revision, recorded.digest):
+            if is_view_of(expected, recorded.revision, recorded.digest):
                 return recorded, data
         raise unknown_revision(entity, expected)
 
@@ -65,7 +65,7 @@ class InMemoryStore(Store):
         """Append what ``update`` makes of the newest bytes."""
         with self._lock:
             first = self._operations.get((entity, change.agent, change.op_id)) if change.op_id else None
-            if first and repeated(first, change):
+            if first and is_retry(first, change):
                 return replace(self.read(entity, first.revision), branch=first.is_branch)
             for merged in change.merges:
                 if self._find(entity, merged)[0].revision != merged:

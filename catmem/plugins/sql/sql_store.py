@@ -395,7 +395,7 @@ class SqlCommit:
         """Make the commit; ``None`` if it was refused after something was adopted, which is to be kept."""
         self.meta = log_rows.lock(self.link, self.entity, self.start)
         first = self.past.operation(self.change.agent, self.change.op_id) if self.change.op_id else None
-        if first and contract.repeated(first, self.change):
+        if first and contract.is_retry(first, self.change):
             return replace(self.past.snapshot(first.revision), branch=first.is_branch)
         for merged in self.change.merges:
             self._refuse_unknown(merged)

@@ -17,8 +17,8 @@ from catmem.store.contract import (
     Snapshot,
     Update,
     branch_number,
+    is_retry,
     next_branch,
-    repeated,
     stale,
     unknown_revision,
 )
@@ -76,7 +76,7 @@ class FileCommit:
         """Make the commit; see ``Store.commit``."""
         made = self.change.agent, self.change.op_id or ""
         first = made[1] and (self.journal.operation(*made, file=self.name) or self.journal.operation(*made))
-        if first and repeated(revision_of(self.entity, first), self.change):
+        if first and is_retry(revision_of(self.entity, first), self.change):
             return self._answered(first)
         self._refuse_unknown(expected)
         for merged in self.change.merges:
@@ -170,7 +170,7 @@ class FileCommit:
             if seen is not None and record.sequence <= seen.sequence:
                 return None
             if (record.agent, record.op_id) == (self.change.agent, self.change.op_id):
-                return record if repeated(revision_of(self.entity, record), self.change) else None
+                return record if is_retry(revision_of(self.entity, record), self.change) else None
         return None
 
     def _answered(self, first: Record) -> Snapshot:

@@ -358,7 +358,7 @@ class ProposalDialogue(Dialogue):
         self._workspace, self._actor = workspace, actor
         found = workspace.proposals(entity, actor=actor)
         self._left = [each for each in found if each.agent != actor]
-        self._status = self._skipped = 0
+        self._status = self._skipped = self._failed = 0
 
     def run(self) -> Outcome:
         """Until none is left, or the answers end."""
@@ -381,7 +381,9 @@ class ProposalDialogue(Dialogue):
             if reply is None:
                 self._say_left()
                 return Outcome(None, status=self._status or FINDINGS)
-        say(f"{counted(self._skipped, 'proposal')} skipped." if self._skipped else "No proposal is left.")
+        said = {"skipped": self._skipped, "refused, and waiting still": self._failed}
+        rest = [f"{counted(count, 'proposal')} {how}." for how, count in said.items() if count]
+        say(" ".join(rest) or "No proposal is left.")
         return Outcome(None, status=self._status)
 
     def _say_left(self) -> None:
@@ -412,6 +414,7 @@ class ProposalDialogue(Dialogue):
                 if self.on_terminal:
                     continue  # it is asked about again
                 self._status = REFUSED
+                self._failed += 1
             self._left.remove(each)
 
 

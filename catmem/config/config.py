@@ -339,7 +339,7 @@ def seconds(text: str) -> int:
 def refuse_bad_name(name: str, path: Path | None = None) -> None:
     """Raise ``ConfigError`` (code ``bad_name``) unless ``name`` can be a profile's; so no path is made of ``../x``."""
     if name in RESERVED:
-        hint = "In the history that name stands for a writer without a profile, or for other programs. Rename the file."
+        hint = "In the history that name stands for a writer without a profile, or for other programs. Choose another."
     elif is_name(name):
         return
     else:

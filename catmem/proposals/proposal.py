@@ -17,7 +17,7 @@ from catmem.errors import CatmemError, ProposalError, UnknownNameError, wrong_ty
 from catmem.jsonable import jsonable
 from catmem.model.document import Document, Version
 from catmem.model.pairing import pair_entries
-from catmem.names import PURGED, TARGETS, parts_of
+from catmem.names import PURGED, TARGETS, parts_of, slugify
 from catmem.prompt.styles import blocked_line
 from catmem.staleness.lineage import found_by
 from catmem.store.contract import DECISION, PERSON, PROPOSAL, Change, Current, Revision, who, writer_of
@@ -325,8 +325,19 @@ def changes_of(
     before = {version[:2] for version in was}
     twins = {version[:2]: version for version in there if version[:2] not in before}
     found = [ProposedChange(was[each], would[pairs[each]] if each in pairs else None, now[each]) for each in changed]
+    # One of two that say the same goes since the other stays: when that one has gone, it is another matter.
+    found = [each._replace(now=None) if _was_one_of_two(each, was, there) else each for each in found]
     found += [ProposedChange(None, would[each], None) for each in come]
     return tuple(each._replace(now=twins.get(each.after[:2], each.now)) if each.after else each for each in found)
+
+
+def _was_one_of_two(change: ProposedChange, was: Sequence[Version], head: Sequence[Version]) -> bool:
+    """Whether another entry said the words of one that is to go, and no two do any more."""
+    if change.before is None or change.after is not None:
+        return False
+    words = sorted(slugify(change.before.body).split("-"))
+    before, now = (sum(sorted(slugify(each.body).split("-")) == words for each in side) for side in (was, head))
+    return before > 1 >= now
 
 
 def _now(was: Sequence[Version], head: Sequence[Version], changed: Sequence[int]) -> dict[int, Version | None]:

@@ -89,7 +89,7 @@ def store_info(store: Store) -> list[StoredEntity]:
             entity,
             head.revision if head else "0",
             sum(1 for _ in store.log(entity)),
-            _branches(store, entity),
+            tuple(sorted(each.revision for each in store.branches(entity) if each.is_branch and not each.is_proposal)),
             *generations.get(entity, (None, None)),
         )
         for entity, head in heads.items()

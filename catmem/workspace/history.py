@@ -28,12 +28,14 @@ from catmem.errors import (
 from catmem.model.document import Document
 from catmem.names import DECLARED_RULE, DROP, FILE_NAMES, SECRET, SPLIT, STAYS, category_name, is_declared, parts_of
 from catmem.store.contract import DECISION, EXTERNAL, PERSON, PROPOSAL, Change, Current, Revision, Store
-from catmem.text import size_of, text_diff, unmerged_warnings
+from catmem.text import decode, size_of, text_diff, unmerged_warnings
 from catmem.workspace.profile_memory import lost_entries
 from catmem.workspace.root import Root, person_name
+from catmem.workspace.seen_entry import texts_of
 from catmem.writing import gate
 from catmem.writing.drift_guard import refuse_unshown
 from catmem.writing.gate import Attempt
+from catmem.writing.policy import check_threats
 from catmem.writing.request import Asking, Request, checked_expected
 from catmem.writing.written import FileUsage, Written, notes_on
 
@@ -127,10 +129,14 @@ def _restored(workspace: Root, asked: Request, store: Store | None, undone: str 
         old = kept.read(entity, revision).data
         trying.refuse_proposal(revision)
         replaced: list[bytes] = []
+        warning: str | None = None
 
         def update(current: Current) -> bytes:
+            nonlocal warning
             if asked.agent != PERSON and seen is None and store is None:
                 refuse_unshown(workspace, entity, current.data, old)
+            back = _brought_back(workspace, entity, current.data, old)
+            warning = check_threats(back, workspace.config, to_agent=asked.actor is not None, allow_secret=True)
             replaced.append(current.data)
             return old
 
@@ -152,10 +158,21 @@ def _restored(workspace: Root, asked: Request, store: Store | None, undone: str 
         entries=(),
         usage=FileUsage(size_of(text), limit_of_entity(workspace, entity) if store is None else None),
         notes=(*(["this empties the file"] if data.strip() and not old.strip() else []), *notes_on(made)),
-        warnings=(*unread, *unmerged_warnings(entity, text)),
+        warnings=(*unread, *([warning] if warning else []), *unmerged_warnings(entity, text)),
         adopted=made.adopted,
         repeated=not replaced,
     )
+
+
+def _brought_back(workspace: Root, entity: str, now: bytes, then: bytes) -> list[str]:
+    """The texts that an old revision has and the present one has not; none of bytes that no tool can read."""
+    try:
+        if entity in workspace.config.entities:
+            return [] if now == then else [decode(then)]
+        there = {entry.text for entry in workspace.parse(now).entries}
+        return [each for entry in workspace.parse(then).entries if entry.text not in there for each in texts_of(entry)]
+    except UnreadableError:
+        return []
 
 
 def _checked(workspace: Root, asked: Request) -> str | None:

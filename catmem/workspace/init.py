@@ -164,6 +164,7 @@ def _first_files(root: Path, names: Sequence[str], memory: Mapping[str, bytes]) 
 
 def _more_profiles(root: Path, names: Sequence[str]) -> _RootFiles:
     """Profiles for a root that is there, and in its ``catmem.yaml`` the categories that it does not declare yet."""
+    refuse_bad_names(names)
     config, shipped = load_config(root), profile_texts()
     place = os.path.relpath(config.profiles_dir, config.root)
     there = {name: find_profile(config, name) for name in profile_names(config.profiles_dir)}
@@ -383,10 +384,14 @@ def _specialists(
 
 
 def role_of(name: str) -> str | None:
-    """The kind with the longest name that stands in ``name`` as whole words: "my-tax-advisor" is of finance."""
-    said = f"-{_words_of(name)}-"
-    found = [(len(each), role) for role, kit in kits()["kits"].items() for each in kit["names"] if f"-{each}-" in said]
-    return max(found)[1] if found else None
+    """The kind of the longest name that stands in ``name`` as whole words: "my-tax-advisor" is of finance.
+
+    The subject counts more than the words of a ``general`` kind: "travel-planner" is of home, "project-manager" is not.
+    """
+    words, all_kits = _words_of(name), kits()["kits"]
+    said = [(each, role) for role, kit in all_kits.items() for each in kit["names"] if f"-{each}-" in f"-{words}-"]
+    found = [(each == words, "general" not in all_kits[role], len(each), role) for each, role in said]
+    return max(found)[-1] if found else None
 
 
 def _words_of(name: str) -> str:

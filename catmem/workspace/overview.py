@@ -10,6 +10,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
@@ -300,12 +301,15 @@ def _planned_seeds(
     for name in names:
         files = [each for each in plan.files if parts_of(each.target).owner == name]
         problems = [each.error for each in plan.refused if parts_of(each.name).owner == name]
+        learned = 0
+        with suppress(CatmemError):  # of a file that cannot be read, which the plan names
+            learned = _learned(workspace, lock, profiles[name], profiles[source])
         found[name] = SeedState(
             source,
             arriving=sum(each.count(*_ARRIVING) for each in files),
             conflicts=sum(len(each.conflicts) for each in files),
             known=any(each.is_known for each in files),
-            learned=0 if problems else _learned(workspace, lock, profiles[name], profiles[source]),
+            learned=learned,
             others=tuple(source for entity, source in plan.others if parts_of(entity).owner == name),
             problems=tuple(problems),
         )

@@ -285,6 +285,16 @@ def test_a_seed_of_two_sources_is_done_when_both_are_and_what_they_gave_is_nothi
     assert "Nothing to promote" in run("promote").stdout
 
 
+def test_what_was_learned_is_counted_where_the_seed_is_refused(place):
+    put(place / "profiles" / "tri.yaml", "seed_from: boss\nuser_memory_categories: ['*']\nlimits: {user: 60}\n")
+    put(place / "homes" / "boss" / "USER.md", "## Talk\nLikes tea.\n")
+    run("seed", "boss", "tri")
+    run("add", "-p", "tri", "-c", "talk", "Learned this.")
+    assert counts()["learned"] == 1
+    put(place / "homes" / "boss" / "USER.md", f"## Talk\nLikes tea.\n§\n{'Is long. ' * 9}\n")
+    assert (counts()["refused"], counts()["learned"]) == (1, 1)
+
+
 @pytest.mark.parametrize("profile", [None, "tier: [\n"])
 def test_a_source_that_is_gone_or_not_right_stops_no_seed_of_another(place, profile):
     lead = place / "profiles" / "lead.yaml"

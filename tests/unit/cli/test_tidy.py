@@ -68,3 +68,16 @@ def test_a_file_that_cannot_be_read_is_said_before_there_is_nothing_to_tidy(plac
         assert done.startswith("Not everything could be read (see the errors below), so this is about the rest.\n")
         assert "error[not_utf8]" in done
     run("tidy", "--format", "json", status=2)
+
+
+@pytest.mark.parametrize("change", [("remove", "Prefers short"), ("replace", "Prefers short", "Prefers long ones.")])
+def test_a_proposal_to_remove_one_of_two_is_stale_when_the_other_has_gone(place, change):
+    run("tidy", "--propose")
+    workspace = Workspace.open(place)
+    (waiting,) = workspace.proposals()
+    assert waiting.state == "waiting"
+    run(*change, "-p", "boss")
+    (waiting,) = workspace.proposals()
+    assert waiting.state == "stale"
+    assert "error[stale_proposal]" in run("proposals", waiting.id, "--approve", status=3).stderr
+    assert "In chat, prefers short answers" in (place / "homes" / "boss" / "USER.md").read_text()

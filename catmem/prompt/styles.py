@@ -41,7 +41,7 @@ _NOTE_WORDS = frozenset(map(fold_word, ("unverified", "stale", "stalecreated", "
 _NOTE_END = re.compile(r"[:;,)\]}\u3011\u3015\u2013\u2014]|\s\d")
 _NOT_WORDS = re.compile(r"[\W_]*")
 _NOTE_REACH = 64
-_BLOCKED_LINE = re.compile(r"[\W_]*?(\[BLOCKED: [^\]]*\])[\W_]*\Z")
+_BLOCKED_LINE = re.compile(r"[\W_]*?(\[\s*BLOCKED\s*:[^\]]*\])[\W_]*\Z", re.IGNORECASE)
 
 _HEADINGS = {"user": "About the user", "memory": "Notes"}
 

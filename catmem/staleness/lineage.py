@@ -394,12 +394,16 @@ def found_by(document: Document, action: Mapping[str, Any]) -> Entry | None:
 
 @dataclass(frozen=True, slots=True)
 class Blamed:
-    """An entry and its revisions; ``None`` in the place of one is an external change that no revision has yet."""
+    """An entry and its revisions; ``None`` in the place of one is an external change that no revision has yet.
+
+    ``earlier`` are the entries that it was, in other words.
+    """
 
     entry: Entry
     worded: Revision | None
     verified: Revision | None
     revisions: tuple[Revision | None, ...]
+    earlier: tuple[Entry, ...] = ()
     line: int = 0
 
     def __json__(self) -> dict[str, Any]:
@@ -435,13 +439,15 @@ def blame(workspace: Root, store: Store, entity: str) -> list[Blamed]:
 
 
 def revisions_of(workspace: Root, store: Store, entity: str, wanted: str) -> set[str]:
-    """The revisions that changed the entries that hold a text; if there are none now, of those that are gone."""
+    """The revisions that changed the entries that hold a text; if there are none now, of those that held it before."""
     refuse_empty(wanted)
     lines = _Lines(workspace, store, entity)
-    entries = lines.document.entries
+    entries, now = lines.document.entries, lines.now()
     held = {each.start for each in entries_holding(wanted, entries, to_agent=False)}
-    found = [each for each in lines.now() if each.entry.start in held]
-    found = found or [each for each in lines.gone.values() if entries_holding(wanted, [each.entry], to_agent=False)]
+    found = [each for each in now if each.entry.start in held]
+    gone, holding = lines.gone.values(), partial(entries_holding, wanted, to_agent=False)
+    found = found or [each for each in gone if holding(among=[each.entry])]
+    found = found or [each for each in (*now, *gone) if holding(among=each.earlier)]
     if not found:
         raise no_match(wanted, entries, entity, to_agent=False)
     return {each.revision for blamed in found for each in blamed.revisions if each is not None}
@@ -525,6 +531,7 @@ def _next(
         older.worded if older and is_same else merged.get(words, revision),
         None if day is None else older.verified if older and is_day else merged.get(verification, revision),
         (*(older.revisions if older else ()), *(brought[each] for each in sorted(brought)), revision),
+        (*older.earlier, *(() if is_same else (older.entry,))) if older else (),
     )
 
 

@@ -150,6 +150,14 @@ def plan_repair(workspace: Root, entity: str) -> ChangePlan:
     try:
         workspace.parse(data)
     except NotUtf8Error as error:
+        if b"\0" in data:  # so have UTF-16 and what is no text, and never Windows-1252
+            error.hint = (
+                f"{workspace.store.place(name)} has NUL bytes, as UTF-16 has, so no repair guesses what it says. "
+            )
+            error.hint += (
+                f"Convert it: iconv -f utf-16 -t utf-8 FILE > NEW. Or 'catmem log {name}' and 'catmem restore'."
+            )
+            raise
         new = data.decode(errors=_AS_WINDOWS).encode()
         notes = [f"{error.message}; its bytes that are no UTF-8 would be read as Windows-1252"]
         lost = lost_entries(workspace, name, new)

@@ -256,6 +256,14 @@ def test_a_repair_is_shown_before_it_is_made(user):
     assert result.stderr.endswith("Nothing was written. Do it with --repair.\n")
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-32"])
+def test_no_repair_guesses_what_another_encoding_with_nul_bytes_says(user, encoding):
+    user.write_bytes(before := "## Talk\nGr\xfc\xdfe.\n".encode(encoding))
+    result = run("fsck", "neo/user", "--repair", status=2)
+    assert "iconv -f utf-16 -t utf-8" in result.stderr
+    assert user.read_bytes() == before
+
+
 def test_a_repair_keeps_a_copy_and_makes_the_file_writable(user):
     user.write_bytes(LATIN)
     refused = run(*ADD, "New.", status=3).stderr

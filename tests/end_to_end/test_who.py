@@ -183,3 +183,16 @@ def test_a_name_is_one_short_line(user, monkeypatch, said, kept):
     monkeypatch.setenv("CATMEM_PERSON", said)
     run("remove", "-p", "neo", "15th")
     assert whose() == ("person", kept)
+
+
+def test_the_log_of_an_entry_is_found_by_the_words_that_it_had_before(user):
+    run("add", "-p", "neo", "-c", "rules", "Vendor is Acme.")
+    run("replace", "-p", "neo", "Vendor is Acme.", "Vendor is Bolt.")
+    run("replace", "-p", "neo", "Vendor is Bolt.", "Vendor is Cray.")
+    last = [each["revision"] for each in run_json("log", "neo/user", "--entry", "Vendor is Cray")["revisions"]]
+    assert len(last) == 3
+    for words in ("Vendor is Acme", "Vendor is Bolt"):
+        assert [each["revision"] for each in run_json("log", "neo/user", "--entry", words)["revisions"]] == last
+    run("remove", "-p", "neo", "Vendor is Cray")
+    gone = [each["revision"] for each in run_json("log", "neo/user", "--entry", "Vendor is Bolt")["revisions"]]
+    assert gone[1:] == last

@@ -54,8 +54,11 @@ FORGED = [
     ("\\(unverified) x", "\\\\(unverified) x"),
     ("((unverified)) x", "\\((unverified)) x"),
     ("(unverified", "\\(unverified"),
+    ("[blocked:x]", None),
     ("[BLOCKED: instruction-override]", None),
 ]
+WITHHELD = FORGED[-2:]
+"""What is written like a withheld entry."""
 ORDINARY = [
     "unverified (stale: verified 2026-11-20)", "stale: x", "(unverifiable) x", "(unverified claims are out) x",
     "(Stale bread is fine) x", "(expired cards go) x", "(2026-11-20) x", "[BLOCKED: legal] x", "\u00abx\u00bb y",
@@ -73,7 +76,7 @@ def test_what_begins_like_a_note_is_no_note(body, shown, tags):
         noted = "" if style == "hermes" and not tags else f"({note})\n" if "\n" in body else f"({note}) "
         found = prompt(text, style=style, scanned=False).text
         assert noted + shown in found.replace("\n  ", "\n")
-    plain = shown if body == FORGED[-1][0] else body  # a state is an attribute there, and what is withheld is text
+    plain = shown if (body, None) in WITHHELD else body  # a state is an attribute there, and what is withheld is text
     assert f">{plain}</entry>" in prompt(text, style="xml", scanned=False).text
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, starmap
 from typing import Any, Literal, NamedTuple
 from uuid import uuid4
 
@@ -240,10 +240,8 @@ class ProposalReader:
 
     def find(self, name: str) -> Proposal | None:
         """The one with an id."""
-        for revision, after in self._ended():
-            if revision.is_proposal and revision.note[PROPOSAL].get("id") == name:
-                return self.read(revision, after)
-        return None
+        ended = (each for each in self._ended() if each[0].is_proposal and each[0].note[PROPOSAL].get("id") == name)
+        return next(starmap(self.read, ended), None)
 
     def past(self, agent: str | None = None) -> Iterator[Proposal]:
         """Those of an agent, or of all, that wait no more, the newest first."""

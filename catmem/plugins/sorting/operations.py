@@ -91,6 +91,11 @@ class SortPlan:
         return {slug: category.title for slug, category in self.categories.items()}
 
     @property
+    def read_by_all(self) -> set[str]:
+        every = {name for each in self.categories.values() for name in each.readers}
+        return {slug for slug, each in self.categories.items() if every and every == {*each.readers}}
+
+    @property
     def checker(self) -> Checker:
         return Checker(self.lines, self.titles, self.workspace.config)
 

@@ -104,7 +104,7 @@ def _with_faults(plan: SortPlan, text: str) -> str | None:
 DIALOGUE = _edit
 
 
-_WIDTH = 300
+_WIDTH, _MOST_GUESSED = 300, 10
 _TITLES = {
     "same": "Say the same:",
     "together": "Look at these together:",
@@ -132,6 +132,13 @@ def _sorted(file: SortedFile, call: Call) -> None:
     for slug, title in done.declared.items():
         emit(printable(f"{would}declared in catmem.yaml: {slug} ({title})\n"))
     say_all(f"no specialist reads {category} in {plan.path.name}" for category in done.unread)
+    guessed = [line for line in file.lines if line.choice in plan.read_by_all and not line.sure]
+    if guessed and plan.entity and call.values["unsure"]:
+        say(f"not sure, and every specialist {'would read' if dry_run else 'may read'} it now:")
+        say_all(f"  {line.choice} | {first_line(shown_text(line), BEGINNING)}" for line in guessed[:_MOST_GUESSED])
+        say_all([f"  and {len(guessed) - _MOST_GUESSED:,} more"] if len(guessed) > _MOST_GUESSED else [])
+        profile, target = parts_of(plan.entity)
+        say(f"to move one: catmem move -p {profile} -t {target} 'ITS WORDS' -c CATEGORY{root_words()}")
     for line in done.secrets:
         say(f"the secret on line {line.line} {would or 'is '}out of the file, not of its history")
     if kept:

@@ -563,6 +563,23 @@ def test_unsure_takes_the_best_guess_of_both_files_but_no_weak_one_and_of_nothin
     run("sort", "--unsure", "--read", "x", status=2)
 
 
+def test_unsure_names_the_guesses_that_every_specialist_now_reads_and_how_to_move_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pills = [f"Takes {number} µg L-thyroxine every morning." for number in range(12)]
+    put(tmp_path / "USER.md", "\n§\n".join(["Prefers short answers.", *pills]))
+    run("init", "root", "--start", ".", "--profile", "coder", "--profile", "finance")
+    monkeypatch.chdir(tmp_path / "root")
+    assert "every specialist would read it now:\n" in run("sort", "--unsure", "--dry-run").stderr
+    assert "every specialist" not in run("sort", "--yes").stderr
+    said = run("sort", "--unsure").stderr
+    assert "not sure, and every specialist may read it now:\n  scheduling | Takes 0 µg" in said
+    assert (said.count("scheduling | Takes"), "\n  and 2 more\n" in said, "short answers" in said) == (10, True, False)
+    move = shlex.split(said.partition("to move one: catmem ")[2].partition("\n")[0])
+    run(*(pills[3] if word == "ITS WORDS" else "health" if word == "CATEGORY" else word for word in move))
+    run("seed", "--all")
+    assert (pills[3] in run("prompt", "coder").stdout, pills[4] in run("prompt", "coder").stdout) == (False, True)
+
+
 def test_a_change_while_the_editor_is_open_is_found_and_the_list_is_kept(place):
     editor = """
         import sys

@@ -386,7 +386,9 @@ def _type(each: Parameter) -> click.ParamType[Any]:
         return _OneOf(typing.get_args(each.kind))
     if each.kind is int:
         bounded = each.param.minimum is not None or each.param.maximum is not None
-        return click.IntRange(each.param.minimum, each.param.maximum) if bounded else click.INT
+        whole = click.IntRange(each.param.minimum, each.param.maximum) if bounded else click.types.IntParamType()
+        whole.name = "whole number"
+        return whole
     if each.param.path or each.param.folder:
         return _HomePath(file_okay=each.param.path, dir_okay=each.param.folder)
     return click.FLOAT if each.kind is float else click.STRING

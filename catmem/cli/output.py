@@ -149,11 +149,9 @@ def _particulars(error: CatmemError) -> Iterator[str]:
 
 
 def _could_go(entries: Sequence[Mapping[str, Any]]) -> list[str]:
-    rows = [("", "state", "date", "characters", "category", "entry")]
-    for entry in entries:
-        size, text = f"{entry['size']:,}", printable(entry["text"])
-        rows.append(("", entry["state"], entry["date"] or "-", size, entry["category"], text))
-    return columns(rows, right=[3]).splitlines()
+    head = ("", "state", "date", "characters", "category", "entry")
+    rows = (("", one["state"], one["date"] or "-", f"{one['size']:,}", one["category"], one["text"]) for one in entries)
+    return columns([head, *rows], right=[3]).splitlines()
 
 
 def fault_lines(faults: Sequence[Fault]) -> Iterator[str]:

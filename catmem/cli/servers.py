@@ -202,11 +202,8 @@ def _of_user(call: Call, profile: str | None) -> tuple[str, str | None]:
     """The profile, and the root where no other is said: what the options leave out is that of the user's own file."""
     path = user_folder() / "mcp.yaml"
     said = load_yaml(path).data if os.path.lexists(path) else {}
-    if (
-        not isinstance(said, dict)
-        or not all(isinstance(said.get(key, ""), str) for key in said)
-        or said.keys() - _OF_USER
-    ):
+    is_of_texts = isinstance(said, dict) and all(isinstance(each, str) for each in said.values())
+    if not (is_of_texts and said.keys() <= _OF_USER):
         raise ConfigError(
             "this file says something else than whose memory to serve",
             code="schema",
@@ -232,11 +229,8 @@ def _client_config(workspace: Workspace, profile: str) -> dict[str, Any]:
 
 def _serve_stdio(call: Call, profile: str) -> None:
     if sys.stdin is None or sys.stdout is None:
-        raise UnreadableError(
-            "standard input or output is closed",
-            code="io",
-            hint="An MCP client starts this command and talks to it.",
-        )
+        hint = "An MCP client starts this command and talks to it."
+        raise UnreadableError("standard input or output is closed", code="io", hint=hint)
     client = _take_stdout()
     refuse_no_root(call.root.config)  # before a store is opened there
     from catmem.mcp.server import make_server, serve_stdio

@@ -527,8 +527,7 @@ def _tokens(value: dict[str, Any], _: Call) -> None:
         say(f"No tokens in {shown_path(value['path'])}.")
     if value["wanted"] is not None:
         say(f"This root wants tokens: {value['wanted']}. {NOT_SERVED}")
-    rows = [(t.label, t.token_id, t.scope, t.created, _as_whom(t)) for t in value["tokens"]]
-    emit(columns(rows))
+    emit(columns((t.label, t.token_id, t.scope, t.created, _as_whom(t)) for t in value["tokens"]))
 
 
 def _as_whom(token: Token) -> str:
@@ -663,8 +662,7 @@ def _info(value: Sequence[StoredEntity], call: Call) -> None:
     if not value:
         say("No entity has a revision yet.")
         return
-    rows = [("entity", "head", "revisions", "branches", "generation"), *map(_stored_row, value)]
-    emit(columns(rows))
+    emit(columns([("entity", "head", "revisions", "branches", "generation"), *map(_stored_row, value)]))
 
 
 def _stored_row(each: StoredEntity) -> tuple[str, ...]:

@@ -181,7 +181,9 @@ def _others(found: SharedEntry[Any]) -> str:
     return f"  (also in {', '.join(others)})" if others else ""
 
 
-def _found(value: tuple[str | None, str, int, Sequence[Any]], _: Call) -> None:
+def _found(value: tuple[str | None, str, int, Sequence[Any]], call: Call) -> None:
+    from catmem.ops.reading import verified_in
+
     profile, query, total, hits = value
     if not hits:
         say(f"Nothing in sight fits {shown(query)}. Try other words, without quotes, or with fewer filters.")
@@ -192,7 +194,7 @@ def _found(value: tuple[str | None, str, int, Sequence[Any]], _: Call) -> None:
     shown_hits = zip(places, hits, strict=True)
     emit(printable("\n".join(f"{place}\n    {each.snippet.text}\n" for place, each in shown_hits)))
     if advice(each.freshness.state for each in hits):
-        owner = profile or parts_of(next(each for each in hits if each.freshness.state != "fresh").entity).owner
+        owner = verified_in(call.root, next(each for each in hits if each.freshness.state != "fresh"))
         say(f"Check what is not fresh before you rely on it. If it holds: catmem verify -p {owner} 'words of it'")
     if total > len(hits):
         say(f"{len(hits)} of {total:,} entries; --limit {total} shows all.")
@@ -499,9 +501,13 @@ def _seed(plan: SeedPlan, shown: Callable[[FilePlan], str]) -> None:
 
 def _plan_line(plan: FilePlan) -> str:
     revision = "" if plan.revision is None else f" (revision {plan.revision})"
-    return printable(f"{plan.target}: {_seed_summary(plan)}{revision}\n")
+    gone = [first_line(row.version.body, WIDE) for row in plan.rows if row.state == "removed_from_source"]
+    named = [f"  removed: {each}\n" for each in gone[:_MOST_REMOVED]]
+    named += [f"  and {len(gone) - _MOST_REMOVED:,} more\n"] if len(gone) > _MOST_REMOVED else []
+    return printable(f"{plan.target}: {_seed_summary(plan)}{revision}\n{''.join(named)}")
 
 
+_MOST_REMOVED = 3
 _WORDS: dict[SeedRowState, str] = {
     "new": "added",
     "changed_in_source": "changed",
@@ -551,7 +557,7 @@ def conflict_text(plan: FilePlan, conflict: Conflict, newline: str = "\\n") -> s
 
 
 def _side_text(side: Version, reason: Reason) -> str:
-    text = side.text if reason == "tags" else side.body
+    text = side.text if reason in {"tags", "removed"} else side.body
     return f"{side.category}: {text}" if reason == "category" else text
 
 

@@ -14,7 +14,7 @@ from catmem.config.profile import Profile, profile_names, refuse_no_root
 from catmem.errors import CatmemError, ForbiddenError
 from catmem.files import read_bounded, shown_path
 from catmem.jsonable import jsonable
-from catmem.model.document import Document, Problem
+from catmem.model.document import Document
 from catmem.names import TARGETS, is_declared, parts_of, slugify
 from catmem.ops.shared import (
     AnyProfile,
@@ -33,6 +33,7 @@ from catmem.workspace.profile_memory import ProfileMemory, list_documents, read_
 
 if TYPE_CHECKING:
     from catmem.prompt.prompt import Prompt
+    from catmem.search.search import SearchHit
     from catmem.workspace.workspace import Workspace
 
 _LIMIT = 20
@@ -76,11 +77,7 @@ def show(
         return _show_seen_part(call, profile, target or "user")
     workspace, document = _document_of_file(call, str(file))
     problems = all_problems(document, workspace.config)
-    return _shown_file(document.form(document.title, document.by_category, problems), document, problems)
-
-
-def _shown_file(said: dict[str, Any], document: Document, problems: Sequence[Problem]) -> Outcome:
-    """What a memory file says, as data, with its document and its problems."""
+    said = document.form(document.title, document.by_category, problems)
     return Outcome((said, document, problems), said)
 
 
@@ -101,7 +98,8 @@ def _show_seen_part(call: Call, profile: str, target: str) -> Outcome:
     tell_of_file(call, file)
     view = visible(file.document, target, call.root.profile(profile), call.root.config.taxonomy)
     problems = view.problems(all_problems(file.document, call.root.config))
-    return _shown_file({**view.form(problems), "files": {target: jsonable(file)}}, file.document, problems)
+    said = {**view.form(problems), "files": {target: jsonable(file)}}
+    return Outcome((said, file.document, problems), said)
 
 
 def _document_of_file(call: Call, file: str) -> tuple["Workspace", Document]:
@@ -181,6 +179,17 @@ def _search_outcome(profile: str | None, query: str, total: int, hits: Sequence[
     entries = jsonable(hits)
     said = {"profile": profile, "query": query, "total": total, "entries": entries}
     return Outcome((profile, query, total, hits), said | advice(each["state"] for each in entries))
+
+
+def verified_in(root: "Workspace", found: "SearchHit") -> str:
+    """The profile in whose file a fact is verified: of a copy the one that it is seeded from."""
+    owners = [parts_of(found.entity).owner]
+    with suppress(CatmemError):  # of a source that cannot be read the copy is verified
+        while (source := root.profile(owners[-1]).seed_from) is not None and source not in owners:
+            if found.entry.body not in root.bytes_of(root.profile(source), found.target).decode(errors="replace"):
+                break
+            owners.append(source)
+    return owners[-1]
 
 
 @operation(

@@ -227,7 +227,8 @@ class _Planning:
             code="source_empty",
             path=self.workspace.path_of(self.source, target),
             hint=f"Nothing was seeded, and nothing was removed{back}. If it is meant, leave an entry in a category of "
-            "it, and say so with 'catmem status --adopt'; or remove catmem.seed.lock.",
+            f"it (or add one: catmem add -p {self.source.name} -c CATEGORY TEXT), say so with 'catmem status --adopt' "
+            f"of what another program did, and seed again; or remove {LOCK_NAME}, and the copies stay.",
         )
 
     def _file(self, profile: Profile, target: str, offered: OfferedFile) -> FilePlan | None:

@@ -147,6 +147,37 @@ def test_a_conflict_is_left_to_a_person_with_status_3(clashing, neo):
     assert run("seed", "boss", "neo", *AS_OF).stdout == "neo/user: in sync\n"
 
 
+def test_a_copy_that_was_verified_differs_from_a_removed_entry_by_its_tags(place, neo):
+    run("seed", "boss", "neo", *AS_OF)
+    run("verify", "-p", "neo", "Likes tea", *AS_OF)
+    run("remove", "-p", "boss", "Likes tea")
+    said = run("seed", "boss", "neo", *AS_OF, status=3).stdout
+    assert f"     target: [verified_date: {DAY}] Likes tea.\n     source: (not there)\n" in said
+
+
+def test_a_seed_names_what_it_takes_out_at_most_three_of_a_file(place):
+    boss = place / "homes" / "boss" / "USER.md"
+    text = boss.read_text(encoding="utf-8")
+    gone = "".join(f"Likes {each}.\n§\n" for each in ("jam", "rum", "rye", "figs", "nuts"))
+    boss.write_text(text.replace("## Talk\n", f"## Talk\n{gone}"), encoding="utf-8")
+    run("seed", "boss", "neo", *AS_OF)
+    boss.write_text(text, encoding="utf-8")
+    run("status", "--adopt")
+    said = "neo/user: 5 removed (revision 2)\n"
+    said += "  removed: Likes jam.\n  removed: Likes rum.\n  removed: Likes rye.\n  and 2 more\n"
+    assert run("seed", "boss", "neo", *AS_OF).stdout == said
+
+
+def test_a_source_whose_only_entry_a_person_removed_says_how_its_copies_go_too(place, neo):
+    run("seed", "boss", "neo", *AS_OF)
+    for words in ("Likes tea", "No calls", "Vendor is Acme", "The pay"):
+        run("remove", "-p", "boss", words)
+    hint = error_of("seed", "boss", "neo", *AS_OF)["hint"]
+    assert "(or add one: catmem add -p boss -c CATEGORY TEXT)" in hint
+    run("add", "-p", "boss", "-c", "talk", "Likes water.")
+    assert "3 removed" in run("seed", "boss", "neo", *AS_OF).stdout
+
+
 # --- settling conflicts ----------------------------------------------------------------------------------------------
 
 ID = "033428948a"

@@ -245,6 +245,19 @@ def test_a_list_of_all_has_each_entry_once_with_the_names(team):
     assert error_of("list", "-c", "nope")["code"] == "unknown_category"
 
 
+def test_a_copy_is_verified_in_the_file_that_it_is_seeded_from(tmp_path, monkeypatch):
+    for name, more in {"boss": "tier: 1\n", "neo": "seed_from: boss\n", "ann": "seed_from: neo\n"}.items():
+        put(tmp_path / "profiles" / f"{name}.yaml", f"{more}user_memory_categories: [talk]\n")
+        put(tmp_path / "homes" / name / "USER.md", "## Talk\nLikes tea.\n")
+    put(tmp_path / "homes" / "neo" / "USER.md", "## Talk\nLikes tea.\n§\nLikes water.\n")
+    put(tmp_path / "catmem.yaml", "")
+    monkeypatch.chdir(tmp_path)
+    assert "catmem verify -p boss 'words" in run("search", "-p", "ann", "tea").stderr
+    assert "catmem verify -p neo 'words" in run("search", "-p", "neo", "water").stderr
+    put(tmp_path / "homes" / "boss" / "USER.md", b"\xff")
+    assert "catmem verify -p neo 'words" in run("search", "-p", "ann", "tea").stderr
+
+
 def test_a_search_of_all_finds_what_no_profile_sees(team):
     assert "Nothing in sight fits 'zebra'." in run("search", "zebra").stderr
     assert run("search", "secret").stdout.startswith("neo/user:10  pay  unverified\n")

@@ -138,8 +138,8 @@ class NotUtf8Error(UnreadableError):
         super().__init__(
             f"not UTF-8: byte {offset}: {reason}",
             path=path,
-            hint="The file is as it was. In a root 'catmem fsck' names the command that mends these bytes alone. "
-            "A file that is all in another encoding you convert: iconv -f latin1 -t utf8 FILE > NEW.",
+            hint="The file is as it was. One that is all in another encoding you convert: "
+            "iconv -f latin1 -t utf8 FILE > NEW.",
         )
         self.offset = offset
 

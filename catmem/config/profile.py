@@ -206,6 +206,10 @@ def find_profile(config: Config, name: str) -> Profile:
         return known.profiles[key]
     folder = config.profiles_dir
     file = _file_of(folder, name) if is_name(name) else None
+    if file is None and config.path is not None and not folder.exists():
+        said = f"catmem.yaml has its profiles in {config.profiles}, and there is no such folder"
+        hint = "Bring it back, or set 'profiles' in catmem.yaml to where it is."
+        raise UnreadableError(said, code="missing", path=folder, hint=hint)
     if file is None:
         raise UnknownNameError(
             f"there is no profile {shown(name)}",

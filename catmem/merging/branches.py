@@ -393,13 +393,14 @@ def _refuse_unknown(workspace: Root, past: MergeHistory, names: Sequence[str], *
     known = {*profile_names(workspace.config.profiles_dir), PERSON, EXTERNAL}
     if not set(names) <= known:
         known |= {revision.agent for revision in past.log()}
+    meant = {*known, "ours", "theirs", "both"}
     for name in names:
         if name not in known:
             raise ConfigError(
                 f"there is no agent {shown(name)}: no profile has that name, and no revision of {past.entity} is by it",
                 code="unknown_agent",
                 # Which profiles there are, is not for all.
-                hint="Name agents that the log names." if to_agent else suggestion(name, sorted(known), "agents"),
+                hint="Name agents that the log names." if to_agent else suggestion(name, meant, "words and agents"),
             )
 
 

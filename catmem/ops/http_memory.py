@@ -1,14 +1,14 @@
 """Operations on entities over HTTP: where one is, what it says, and a write as an envelope or a plain one."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
 from catmem import clock
 from catmem.entities.contents import content_of
-from catmem.errors import EnvelopeError, RefusedError, RequestError, UnknownRevisionError
+from catmem.errors import CatmemError, EnvelopeError, RefusedError, RequestError, UnknownRevisionError
 from catmem.jsonable import jsonable
 from catmem.model.document import Entry
 from catmem.names import is_declared, is_name, parts_of
@@ -18,7 +18,7 @@ from catmem.ops.table import Call, Http, Outcome, P, RequestBody, operation
 from catmem.staleness.freshness import Freshness, freshness
 from catmem.store.contract import revision_number
 from catmem.workspace.history import refuse_bounded
-from catmem.workspace.profile_memory import emptied_text
+from catmem.workspace.profile_memory import emptied_text, read_memory
 from catmem.workspace.seen_entry import entry_dicts, rules_in_each
 from catmem.writing.drift_guard import shown_rows
 from catmem.writing.written import Written
@@ -68,7 +68,7 @@ class EntityRead:
     entries: Sequence[tuple[Entry, Freshness]]
     total: int
     more: dict[str, list[str]]
-    """``warnings`` of a file that lost all that its history has."""
+    """``warnings`` of a file that lost all that its history has, and of a category that is like another."""
 
     def rows(self, *, to_agent: bool) -> list[dict[str, Any]]:
         """The entries with their ages; to a person a hostile text as it stands, with ``threats``."""
@@ -129,7 +129,11 @@ def read(
         shown = entries[offset : None if limit is None else offset + limit]
         rows = [(entry, freshness(entry, measure, root.config, as_of=day)) for entry in shown]
         lost = emptied_text(root, profile, entity, document) if revision is None else None
-        more = {"warnings": [lost]} if lost else {}
+        warnings = [lost] if lost else []
+        if not (entries or category is None):
+            with suppress(CatmemError):  # of the profile's other file, which was not asked for
+                warnings += read_memory(root, measure.name, source=named).category_hints([category])
+        more = {"warnings": warnings} if warnings else {}
         value = EntityRead(entity, now.revision, now.digest, document.text, rows, len(entries), more)
     shows = (lambda _: {now.digest}) if is_declared(entity) else shown_rows
     return Outcome(value, revision=now.revision, unrecorded=now.digest, shows=shows)
@@ -231,11 +235,8 @@ def _refuse_contrary_base(fields: Mapping[str, Any], request_body: RequestBody) 
     base = base_named(fields)
     if request_body.match is None:
         if base is None and all(name in fields for name in FIELDS[:2]):
-            raise RequestError(
-                "nothing says what this write is made on",
-                code="no_base",
-                hint="Nothing was written. Send If-Match with the ETag of what you read, or prev_rev.",
-            )
+            hint = "Nothing was written. Send If-Match with the ETag of what you read, or prev_rev."
+            raise RequestError("nothing says what this write is made on", code="no_base", hint=hint)
     elif base is not None and str(base) != request_body.match:
         raise _contrary("If-Match", "prev_rev")
 

@@ -338,7 +338,7 @@ def prompt(
 
 def _tell_of_narrowing(call: Call, categories: Sequence[str], memory: ProfileMemory) -> None:
     """Say to a person why categories that narrow a prompt leave nothing of it, and which rows are not shown."""
-    names = [name for _, name in map(split, categories) if not is_pattern(name)]
+    names = [name for _, name in map(split, categories) if name and not is_pattern(name)]
     tell_of_rows(call, memory.owner.name)
     for name in names:
         refuse_undeclared(call, name)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import islice
 from shlex import quote
 from typing import Any, Unpack
 
@@ -200,6 +201,9 @@ def undo(workspace: Root, entity: str | None = None, *, store: Store | None = No
             if record is not None and not is_gone and (record.parents or record.op == "seed"):
                 does = "empties the file" if parent_of(record) == "0" else "brings back the text before this one"
                 hint += f" 'catmem restore {record.entity} {parent_of(record)}' {does}."
+            other = None if entity else _last_of(workspace, asked.agent, me, undoable=True)[0]
+            if other is not None:
+                hint = f"'catmem undo {quote(other.entity)}' takes back what you wrote there last. {hint}"
             raise EditError(str(why), code="no_undo", hint=f"Nothing was written. {hint}")
         if seen is None and _is_of_another(record, me):
             raise EditError(
@@ -283,8 +287,13 @@ def _is_of_another(revision: Revision, me: str | None) -> bool:
     return None not in {me, revision.person} and revision.person != me
 
 
-def _last_of(workspace: Root, agent: str, me: str | None) -> tuple[Revision | None, Revision | None]:
-    """The newest revision of all that an agent, a person of this name, wrote and did not undo, behind its entity's."""
+def _last_of(
+    workspace: Root, agent: str, me: str | None, *, undoable: bool = False
+) -> tuple[Revision | None, Revision | None]:
+    """The newest revision of all that an agent, a person of this name, wrote and did not undo, behind its entity's.
+
+    With ``undoable`` it is the last of its entity, and an undo takes all back that it did.
+    """
     refuse_no_root(workspace.config)
     found: list[tuple[Revision | None, Revision]] = []
 
@@ -292,9 +301,10 @@ def _last_of(workspace: Root, agent: str, me: str | None) -> tuple[Revision | No
         return revision.agent == agent and not revision.is_branch and not _is_of_another(revision, me)
 
     for log in (workspace.store.log(entity) for entity in named_entities(workspace.config)):
-        newest = next(filter(is_own, log), None)
+        newest = next(filter(is_own, islice(log, 1 if undoable else None)), None)
         record = _before_undo(workspace.store, newest)
-        found += [(newest, record)] if record is not None and is_own(record) else []
+        if record is not None and is_own(record) and not (undoable and undo_fault(record)):
+            found.append((newest, record))
     return max(found, key=lambda both: (both[1].timestamp, both[1].sequence), default=(None, None))
 
 

@@ -249,25 +249,20 @@ def refuse_what_is_there(root: Path, files: Iterable[str], *, is_there: bool) ->
     # The root may have another author, and nothing outside it is to be written.
     for folder in [] if is_there else [each for name in files for each in reversed(Path(name).parents[:-1])]:
         if (root / folder).is_symlink():
-            raise UnreadableError(
-                "is a symbolic link, and a new root is not written through links",
-                code="symlink",
-                path=root / folder,
-                hint="Nothing was written. Put a folder there, or move the link away.",
-            )
+            said = "is a symbolic link, and a new root is not written through links"
+            hint = "Nothing was written. Put a folder there, or move the link away."
+            raise UnreadableError(said, code="symlink", path=root / folder, hint=hint)
     in_the_way = [name for name in files if os.path.lexists(root / name)]
     if in_the_way:
         hint = "Choose another folder or name, or move them away first. 'catmem init --profile NAME' adds a specialist."
+        if CONFIG_NAME in in_the_way:
+            hint += " 'catmem import --from hermes -p orchestrator FOLDER' brings the notes in a folder into this root."
         raise WouldOverwriteError(root, in_the_way, hint)
 
 
 def _write(root: Path, files: Mapping[str, bytes], to_ignore: str) -> None:
-    with os_errors(
-        "cannot be written",
-        path=root,
-        hint="Choose a folder that this user may write. What was written before stays; run it again to go on.",
-        named=True,
-    ):
+    hint = "Choose a folder that this user may write. What was written before stays; run it again to go on."
+    with os_errors("cannot be written", path=root, hint=hint, named=True):
         root.mkdir(parents=True, exist_ok=True)
         _append(root / ".gitignore", to_ignore)
         # The configuration comes last: with it the folder is a root, to which profiles alone are added.
@@ -512,9 +507,8 @@ def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     try:
         return run_git("-C", str(folder), *arguments)
     except FileNotFoundError:
-        raise ConfigError(
-            "there is no git on PATH", code="no_git", hint="Nothing was written. Install git, or leave --git out."
-        ) from None
+        hint = "Nothing was written. Install git, or leave --git out."
+        raise ConfigError("there is no git on PATH", code="no_git", hint=hint) from None
 
 
 def _append(path: Path, text: str) -> None:

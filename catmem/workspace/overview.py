@@ -361,7 +361,7 @@ def next_steps(workspace: Root, as_of: date | None = None, overviews: Overviews 
     wrong = [*overview.problems, *(error for line in overview.lines for error in line.problems)]
     said = (
         *_of_files(workspace, overview),
-        *_of_homes(workspace, overview),
+        *_of_homes(workspace, overview, wrong),
         *_of_external(workspace, overview),
         *_of_categories(workspace, overview),
         *_of_seeds(overview),
@@ -406,9 +406,13 @@ def _of_files(workspace: Root, overview: Overview) -> Iterator[_StatusText]:
     yield ("unsorted", sum(unsorted.values()), "entry|entries", f"without a category{where}", command)
 
 
-def _of_homes(workspace: Root, overview: Overview) -> Iterator[_StatusText]:
+def _of_homes(workspace: Root, overview: Overview, wrong: list[CatmemError]) -> Iterator[_StatusText]:
     """Folders of profiles that are gone or have another name; a profile that is not right may have any."""
     homes = {} if overview.problems else unowned_homes(workspace.config, [line.profile for line in overview.lines])
+    if homes and not workspace.config.profiles_dir.is_dir():
+        with collect_errors(wrong):
+            workspace.profile(next(iter(homes)))
+        return
     names = few([path_from(workspace.root, home) for home in homes.values()])
     words = f"that {plural(len(homes), 'belongs', 'belong')} to no profile ({names})"
     yield ("unowned", len(homes), "folder", words, f"catmem init --profile {quote(next(iter(homes), ''))}")
@@ -512,8 +516,8 @@ def _sort_of(overview: Overview, source: str) -> str:
 def first_memory(workspace: Root, name: str) -> tuple[str, ...]:
     """What brings a profile without an entry those of its source, in a line; nothing if there is none to bring."""
     overview = Overviews(workspace).read()
-    empty = {each.name: each.seeded for each in overview.lines if not any(facts.ids for facts in each.files.values())}
-    if (seeded := empty.get(name)) is None:
+    lines = [each for each in overview.lines if not (each.lost or any(facts.ids for facts in each.files.values()))]
+    if (seeded := next((each.seeded for each in lines if each.name == name), None)) is None:
         return ()
     sort = "" if seeded.arriving else _sort_of(overview, seeded.source)
     way = f"'{sort}', and then 'catmem seed --all'" if sort else "'catmem seed --all'"

@@ -202,7 +202,7 @@ class Redaction:
             document = self.parse(data)
         except UnreadableError as error:
             message = f"{entity} holds the text, and cannot be taken apart: {error.message}"
-            hint = f"Nothing was forgotten there. Purge again when it is mended. {error.hint}"
+            hint = f"Nothing was forgotten there. Purge again when it is mended: 'catmem fsck {entity}' says how."
             raise UnreadableError(message, code=error.code, hint=hint) from error
         while chosen := self._chosen(document):
             try:

@@ -194,8 +194,13 @@ class Root:
 
         What is wrong with it says the ``path``.
         """
-        with errors_at(path):
-            return self._cache.text(data).document
+        try:
+            with errors_at(path):
+                return self._cache.text(data).document
+        except UnreadableError as error:
+            if error.code == "not_utf8":
+                error.hint = f"{error.hint} Of a profile 'catmem fsck' names the command that mends these bytes alone."
+            raise
 
     def bytes_of(self, profile: Profile, target: str, path: Path | None = None) -> bytes:
         """The bytes of a profile's file as they are now: the one place where they are read to be shown.
@@ -318,9 +323,8 @@ def entities_of_each(workspace: Root) -> Entities:
 def hide_names(workspace: Root, actor: str | None) -> Iterator[None]:
     """Make errors say no more than the caller may know.
 
-    A name that is not found is no word of the folder of profiles, if that is away: raises ``UnreadableError``. And a
-    profile that was taken out of the root hears of itself what it hears of others, and not who they are. Of a recovery
-    copy an agent gets the name, and not the place on this machine.
+    A profile that was taken out of the root hears of itself what it hears of others, and not who they are. Of a
+    recovery copy an agent gets the name, and not the place on this machine.
     """
     try:
         yield
@@ -331,19 +335,9 @@ def hide_names(workspace: Root, actor: str | None) -> Iterator[None]:
             error.drift_backup = name
         raise
     except UnknownNameError:
-        config = workspace.config
-        if config.path is not None and not config.profiles_dir.is_dir():
-            raise UnreadableError(
-                "the folder of profiles is not there",
-                code="missing",
-                path=config.profiles_dir,
-                hint="Bring it back, or set 'profiles' in catmem.yaml to where it is.",
-            ) from None
-        if actor is not None and actor not in profile_names(config.profiles_dir):
-            raise UnknownNameError(
-                f"there is no profile {shown(actor)}",
-                hint="It is the one that you act as. The person who runs this memory can bring it back.",
-            ) from None
+        if actor is not None and actor not in profile_names(workspace.config.profiles_dir):
+            hint = "It is the one that you act as. The person who runs this memory can bring it back."
+            raise UnknownNameError(f"there is no profile {shown(actor)}", hint=hint) from None
         raise
 
 

@@ -91,6 +91,16 @@ def test_undo_without_an_entity_goes_from_file_to_file(user):
     assert user.read_text() == before
 
 
+def test_where_the_last_cannot_be_undone_the_last_that_can_be_is_named(user):
+    run("add", "-p", "boss", "-c", "rules", "One.")
+    run("seed", "boss", "neo")
+    refused = error_of("undo")
+    assert "is a seed from boss/user" in refused["message"]
+    (command,) = re.findall(r"'catmem (undo [^']+)' takes back what you wrote there last", refused["hint"])
+    assert run_json(*command.split())["entity"] == "boss/user"
+    assert "takes back what you wrote" not in error_of("undo")["hint"]
+
+
 def test_what_another_person_wrote_stays_until_its_revision_is_named(user, monkeypatch):
     monkeypatch.setenv("CATMEM_PERSON", "Ada")
     run("add", "-p", "boss", "-c", "rules", "By Ada.")

@@ -201,7 +201,8 @@ def apply_sort(
     titles = dict(plan.titles)
     for line in lines:
         if line.choice.startswith("+"):
-            titles.setdefault(category_of(line), line.choice[1:].strip())
+            title = line.choice[1:].strip()
+            titles.setdefault(category_of(line), title.replace("-", " ").title() if title.islower() else title)
     migration = sort_document(plan.document, lines, titles, shared=is_shared_file(plan.path))
     declared = _new_titles(workspace, plan, lines, titles)
     declaration = plan_declaration(workspace.config, declared) if declared else None

@@ -45,7 +45,7 @@ CASES = {
     "a profile that leads out": (holds(PROFILE, "memory_dir: ../elsewhere\n"), "outside_root"),
     "a profile of a folder": (instead(PROFILE, Path.mkdir), "not_a_file"),
     "a profile of a pipe": (instead(PROFILE, os.mkfifo), "not_a_file"),
-    "no folder of profiles": (instead(PROFILE.parent, lambda path: None), "unknown_name"),
+    "no folder of profiles": (instead(PROFILE.parent, lambda path: None), "missing"),
     "a file for the folder of profiles": (instead(PROFILE.parent, Path.touch), None),
     "a configuration that is no YAML": (holds(CONFIG, "a: b: c\n"), None),
 }
@@ -77,6 +77,19 @@ def test_a_root_that_is_not_right(place, case):
     assert said.stdout == ""
     assert f"error[{error['code']}]: " in said.stderr
     assert everything(place) == before
+
+
+def test_fsck_is_named_for_bytes_of_memory_alone(place):
+    for name in ("list.txt", PROFILE):
+        put(place / name, b"title: \xff\n")
+    put(place / "notes" / "USER.md", b"caf\xe9\n")
+    for arguments in (("sort", USER, "--read", "list.txt"), ("prompt", "neo"), ("init", "new", "--start", "notes")):
+        error = error_of(*arguments)
+        assert (error["code"], "iconv" in error["hint"], "fsck" in error["hint"]) == ("not_utf8", True, False)
+    put(place / PROFILE, "user_memory_categories: [talk]\n")
+    put(place / USER, b"caf\xe9\n")
+    for arguments in (("list", "-p", "neo"), ("show", USER), ("fmt", USER)):
+        assert "catmem fsck" in run(*arguments, status=2).stderr
 
 
 @together("name", ["nothing.md", "", "x" * 300, "a/" * 3000 + "b", "\udcff"])

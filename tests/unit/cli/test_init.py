@@ -321,8 +321,10 @@ def test_a_dry_run_says_what_would_be_made_and_makes_nothing(tmp_path):
     )
     assert json.loads(run(tmp_path / "new", *arguments, "--dry-run", "--format", "json").output)["written"] == []
     run(tmp_path / "new", "--dry-run", "--git", status=2)
-    (tmp_path / "new" / "profiles" / "coder.yaml").write_text("other")
-    assert "would_overwrite" in run(tmp_path / "new", *arguments, "--dry-run", status=2).stderr
+    (tmp_path / "new" / "catmem.yaml").write_text("version: 1\n")
+    refused = run(tmp_path / "new", *arguments, "--dry-run", status=2).stderr
+    assert "would_overwrite" in refused
+    assert "catmem import --from hermes -p orchestrator FOLDER" in refused
 
 
 def test_a_specialist_of_another_name_than_its_kind_is_named_and_the_help_knows_all_kinds(tmp_path):

@@ -154,6 +154,7 @@ def test_answers_may_come_from_a_pipe(user):
         (["neo", "--interactive", "--format", "json"], "--interactive does not go with --format json"),
         (["neo", "--precedence", ","], "--precedence needs ours, theirs or both"),
         (["neo", "--precedence", "bos"], "Did you mean 'boss'?"),
+        (["neo", "--precedence", "their"], "Did you mean 'theirs'?"),
         (["neo", "3"], "3 is no branch of neo/user"),
         (["neo", "9z"], "neo/user has no revision 9z"),
         (["neo", "--as", "neo"], "neo may not merge branches"),

@@ -47,6 +47,7 @@ def test_a_flat_file_is_hidden_from_a_profile_that_names_categories_and_that_is_
 def test_a_category_that_the_profile_does_not_read_is_told_to_a_person_alone(place):
     assert "neo does not read pay: catmem access --why neo pay\n" in ask("neo", "-c", "pay").stderr
     assert "does not read" not in ask("neo", "-c", "talk").stderr
+    assert ask("neo", "-c", "", status=2).stderr.startswith("error[selector]: '' is not a selector")
     assert "does not read" not in str(Workspace.open(place).prompt("neo", categories=["pay"]).warnings)
 
 

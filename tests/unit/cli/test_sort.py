@@ -192,6 +192,12 @@ def test_the_parts_of_what_is_split_go_where_they_are_proposed_and_are_shown(pla
     )
 
 
+def test_a_new_category_in_small_letters_gets_the_title_that_init_gives_one(place):
+    put(place / "list.txt", LIST.replace("+Odd Things", "+odd-things"))
+    assert "odd-things (Odd Things)" in run("sort", "--read", "list.txt").stdout
+    assert "## Odd Things\n" in user_text(place)
+
+
 def test_a_list_of_an_older_version_is_refused_and_can_still_be_used(place):
     text = run("sort").stdout.replace("5  uncategorized", "5  talk         ")
     put(place / "list.txt", text)

@@ -163,6 +163,8 @@ def test_a_profile_without_memory_names_what_brings_it(place, look):
     assert "tri has no memory yet: 'catmem seed --all' brings it\n" in run(*look).stderr
     run("seed", "--all")
     assert "no memory yet" not in run(*look).stderr
+    (place / "homes" / "tri" / "USER.md").unlink()
+    assert "no memory yet" not in run(*look).stderr  # since another program took it out, which it says
 
 
 def test_a_file_that_is_not_utf_8_is_mended_by_fsck(place):
@@ -611,6 +613,15 @@ def test_a_revision_that_was_no_text_is_no_error_of_the_file_that_an_editor_mend
     assert "1 file changed by another program" in run("status").stdout
     for words in (("prompt", "neo"), ("list", "neo"), ("diff", "neo/user", "1"), ("doctor",)):
         assert "UTF-8" not in run(*words).output
+
+
+def test_a_folder_of_profiles_that_is_not_there_is_named_and_no_profile_is_proposed(place):
+    put(place / "catmem.yaml", "version: 1\nprofiles: profilez\n")
+    for words in (("prompt", "neo"), ("list", "-p", "neo"), ("status",)):
+        said = run(*words, status=2).stderr
+        assert "catmem.yaml has its profiles in profilez, and there is no such folder\n  Bring it back, or" in said
+    assert "init" not in said
+    assert run_json("status", status=2)["next"] == []
 
 
 @pytest.mark.parametrize("homes", ["homes", "agents/{name}/memory"])

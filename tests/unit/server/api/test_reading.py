@@ -55,6 +55,14 @@ def test_a_file_that_is_gone_is_not_read_as_one_without_entries(served, person, 
     assert "warnings" not in person.get("/mem/read", params={"entity_id": "other/user"}).json()
 
 
+def test_a_read_names_the_category_that_was_meant_and_none_that_the_caller_may_not_see(person, neo):
+    for client, wanted in ((person, "tlak"), (neo, "tlak")):
+        (said,) = client.get("/mem/read", params=USER | {"category": wanted}).json()["warnings"]
+        assert said == "no entry in sight is in the category 'tlak'; did you mean 'talk'?"
+    for category in ("talk", "pya", "pay"):
+        assert "warnings" not in neo.get("/mem/read", params=USER | {"category": category}).json()
+
+
 def test_an_old_revision_is_for_a_person_and_tier_1(served, person, neo, boss):
     put_bytes(served.workspace, "neo/user", "## Talk\nnew\n")
     old = USER | {"revision": "1"}

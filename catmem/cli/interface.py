@@ -328,9 +328,10 @@ def open_root(how: Opens, usual: str | None = None) -> Workspace:
 
 
 def _say_unread(workspace: Workspace) -> None:
-    from catmem.workspace.stores import backend_of
+    from catmem.workspace.stores import MARKS_OF_DATABASES, backend_of
 
-    if not backend_of(workspace.config).has_files:
+    marks = workspace.root.glob(MARKS_OF_DATABASES)
+    if not backend_of(workspace.config).has_files or any(marks):
         from catmem.workspace.upkeep import unread_note
 
         if (note := unread_note(workspace)) is not None:

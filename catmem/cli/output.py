@@ -121,7 +121,7 @@ def print_error(error: CatmemError, seen: set[tuple[str, ...]] | None = None) ->
 
 def print_unreadable(errors: Sequence[CatmemError]) -> int:
     """Say what could not be looked at, when all else is said; the exit status for that, 0 for nothing."""
-    for error in errors:
+    for error in {str(error): error for error in errors}.values():
         print_error(error)
     return max((error.exit_status for error in errors), default=0)
 

@@ -216,7 +216,7 @@ def _looked_at(made: NewRoot) -> tuple[dict[str, int], list[str], list[str]]:
     steps = next_steps(root).steps if entries else ()
     unread = [f"{each.command}    # {each.what}" for each in steps if each.kind in {"mistyped", "unread", "hidden"}]
     root.store.close()
-    return uncategorized, [*notes, *map(str, unreadable)], unread
+    return uncategorized, [*notes, *dict.fromkeys(map(str, unreadable))], unread
 
 
 @operation(

@@ -14,8 +14,8 @@ import os
 import re
 import stat
 from collections import deque
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Container, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
@@ -55,6 +55,13 @@ class AuditLog:
         finally:
             os.close(folder)
 
+    def first_written(self, entities: Container[str]) -> str | None:
+        """Which of some entities was written first; ``None`` if none was, or the log cannot be read."""
+        with suppress(OSError), closing(AuditReader(self)) as reader:
+            written = (line for line in reader.poll() if isinstance(line, AuditLine) and line.status == "ok")
+            return next((line.entity_id for line in written if line.entity_id in entities), None)
+        return None
+
     def saying(self, words: str) -> list[Path]:
         """The files of the log in which the name of a writer says words."""
         said = re.escape(json.dumps(" ".join(words.split()))[1:-1])
@@ -84,15 +91,12 @@ class AuditLog:
                     descriptor = os.dup(held.enter_context(_held(folder, os.O_RDONLY, fcntl.LOCK_SH)))
                     stack.callback(os.close, descriptor)
                     newest = [(NAME, descriptor)]
-                older = [(name, _open_older(name, folder, stack)) for _, name in _older(folder)]
+                older: list[tuple[str, int]] = []
+                for _, name in _older(folder):
+                    older.append((name, os.open(name, os.O_RDONLY | _FILE, dir_fd=folder)))
+                    stack.callback(os.close, older[-1][1])
+                    _refuse_other_kinds(os.fstat(older[-1][1]), name)
             yield [*older, *newest]
-
-
-def _open_older(name: str, folder: int, stack: ExitStack) -> int:
-    descriptor = os.open(name, os.O_RDONLY | _FILE, dir_fd=folder)
-    stack.callback(os.close, descriptor)
-    _refuse_other_kinds(os.fstat(descriptor), name)
-    return descriptor
 
 
 def _older(folder: int) -> list[tuple[int, str]]:

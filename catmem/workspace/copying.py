@@ -1,10 +1,4 @@
-"""Copy the entities of a root from one store to another, with all that they ever were.
-
-::
-
-    look at every entity ── any that is there? ──> refuse, before anything is copied
-            │
-            └─ one after the other: bring the history ──> read both again, compare every revision and the heads
+"""Copy the entities of a root from one store to another, with all that they ever were, and compare every revision.
 
 The source is only read, and one revision at a time is in memory.
 """
@@ -44,13 +38,14 @@ def copy_root(workspace: Root, source: str, target: str) -> list[CopiedEntity]:
     refuse_no_root(workspace.config)
     for where in (source, target):
         refuse_no_store(where)
-    configs = (replace(workspace.config, store=where) for where in (source, target))
-    from_file, to_file = (backend_of(config).file(config) for config in configs)
+    first, second = (replace(workspace.config, store=where) for where in (source, target))
+    from_file, to_file = (backend_of(config).file(config) for config in (first, second))
     if source == target or (from_file is not None and from_file == to_file):
         hint = "Name two stores, for example files and sqlite:///.catmem/memory.db."
         raise ConfigError("a store cannot be copied to itself", code="same_store", hint=hint)
     if from_file is not None and not from_file.is_file():
         raise UnreadableError("no such file", code="missing", path=from_file, hint="Nothing was copied.")
+    settle = backend_of(first).settling(first)
     with closing(store_at(workspace, source)) as from_store, closing(store_at(workspace, target)) as to_store:
         names = sorted({*from_store.entities(), *named_entities(workspace.config)})
         left = sorted((from_store.rows().keys() - set(names)) | {each for each in names if from_store.bad_rows(each)})
@@ -65,6 +60,9 @@ def copy_root(workspace: Root, source: str, target: str) -> list[CopiedEntity]:
     if copied and to_file is not None:
         with closing(store_at(workspace, target, is_own=True)) as own:
             cast("LastingStore", own).mend()  # the root knows it from now on: a lost one is not made anew
+    # Until one of them is written to, the files have all that is in the database.
+    settle = backend_of(second).settling(second) if backend_of(first).has_files else settle
+    settle()
     return copied
 
 

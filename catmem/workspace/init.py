@@ -180,7 +180,9 @@ def _more_profiles(root: Path, names: Sequence[str]) -> _RootFiles:
         at = os.path.relpath(there[name].path or "", config.root)
         before = read_bounded(config.root / at, YAML_LIMIT).decode()
         if package_text(SEES_ALL) in before:
-            changed[name] = _with_lists_of(own.pop(name), before)
+            lists = own.pop(name).partition("\n\n")[2]  # those of a new specialist
+            after = before.replace(package_text(SEES_ALL), lists)
+            changed[name] = re.sub("^# seed_from: ", "seed_from: ", after, flags=re.MULTILINE)
             edits.append((at, before, changed[name]))
             notes.append(f"{name} saw all of its own files, and now what it names: catmem sort -p {name}")
     texts = {
@@ -212,12 +214,6 @@ def plan_declaration(config: Config, titles: Mapping[str, str]) -> Declaration:
     missing = {slug: title for slug, title in titles.items() if slug not in config.taxonomy.categories}
     new = with_categories(old, missing, path) if missing else old
     return Declaration(old, new, config_of(config.root, new))
-
-
-def _with_lists_of(new: str, old: str) -> str:
-    """The text of a profile that saw all, with the lists of a new specialist, and seeded from the first profile."""
-    lists = new.partition("\n\n")[2]
-    return re.sub("^# seed_from: ", "seed_from: ", old.replace(package_text(SEES_ALL), lists), flags=re.MULTILINE)
 
 
 def _as_profiles(texts: Mapping[str, str]) -> dict[str, Profile]:

@@ -417,9 +417,6 @@ class Cache:
         return EntryHistories()
 
 
-# --- lists ---------------------------------------------------------------------------------------------------------
-
-
 def list_documents(  # noqa: PLR0913 - what narrows it, by keyword
     workspace: Root,
     profile: Profile,

@@ -1,11 +1,7 @@
 """Forget an entry for good: from its file, its history, what lies beside, and the copies in other profiles' files.
 
-Of a declared entity, which has no entries, words are forgotten.
-
-::
-
-    words ──> what goes (Redaction) ──> a plan: all places that hold it, and what becomes of each ──> shown, if dry
-                                            └── carried out ──> planned once more: what holds it still is left
+Of a declared entity, which has no entries, words are forgotten. A plan names all places that hold them; when it is
+carried out it is made once more, and what holds them still is left.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ import os
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import date
@@ -36,7 +36,7 @@ from catmem.model.document import Document
 from catmem.names import TARGETS, known_target
 from catmem.text import MAX_FILE_BYTES
 from catmem.workspace.profile_memory import Cache, Notice, Reading, read_document, read_memory
-from catmem.workspace.stores import backend_of, places
+from catmem.workspace.stores import backend_of, places, refuse_lost_homes
 
 if TYPE_CHECKING:
     import subprocess
@@ -215,9 +215,10 @@ class Root:
             return read_bounded(path, MAX_FILE_BYTES, follow_symlink=profile.allow_outside)
         except UnreadableError as error:
             # A link that leads nowhere is no missing file: something should be there.
-            if error.code == "missing" and not os.path.lexists(path):
-                return b""
-            raise
+            if error.code != "missing" or os.path.lexists(path):
+                raise
+            refuse_lost_homes(self.config, self.profile, path.parent)
+            return b""
 
 
 def configured_now(workspace: Root) -> Root:
@@ -276,15 +277,8 @@ def _loaded_profiles(workspace: Root) -> tuple[dict[str, Profile], dict[str, Cat
             right[file.stem] = profile
         except CatmemError as error:
             wrong[file.stem] = error
-    return _agents(workspace, right), wrong
-
-
-def _agents(workspace: Root, profiles: Mapping[str, Profile]) -> dict[str, Profile]:
-    return {
-        name: each
-        for name, each in profiles.items()
-        if not each.is_base(profiles.values()) or _has_files(workspace, each)
-    }
+    bases = [name for name, each in right.items() if each.is_base(right.values()) and not _has_files(workspace, each)]
+    return {name: each for name, each in right.items() if name not in bases}, wrong
 
 
 def _has_files(workspace: Root, profile: Profile) -> bool:
@@ -399,17 +393,12 @@ def person_name() -> str | None:
     if said is None:
         said = os.environ.get(PERSON_VARIABLE)
     if said is None:
-        said = _login_name()
+        import getpass  # it loads the terminal
+
+        said = ""
+        with suppress(OSError, KeyError):  # a process of a user without a name, as in a container
+            said = getpass.getuser()
     return "".join(filter(str.isprintable, " ".join(said.split())))[:LONGEST_NAME].strip() or None
-
-
-def _login_name() -> str:
-    import getpass  # it loads the terminal
-
-    try:
-        return getpass.getuser()
-    except (OSError, KeyError):
-        return ""  # a process of a user without a name, as in a container
 
 
 def run_git(*arguments: str) -> subprocess.CompletedProcess[str]:

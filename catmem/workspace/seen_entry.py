@@ -18,8 +18,6 @@ from catmem.threats import SECRETS, Threat, scan_each
 PREVIEW = 80
 """Characters of an entry that a message quotes."""
 
-_MORE = "…"
-
 
 @dataclass(frozen=True, slots=True)
 class SeenEntry:
@@ -40,9 +38,6 @@ class SeenEntry:
     def threats(self) -> tuple[str, ...]:
         """The rules of the threat scan for which a prompt withholds the entry. People may see it, agents should not."""
         return rules_in([self.entry.body])
-
-
-# --- what an answer says of an entry -------------------------------------------------------------------------------
 
 
 def findings_in(texts: Sequence[str]) -> list[Threat]:
@@ -102,4 +97,4 @@ def preview(entry: Entry, *, to_agent: bool, length: int = PREVIEW) -> str:
     threats = [rule for rule in rules_in(texts_of(entry)) if to_agent or rule in SECRETS]
     body = _blocked(threats) if threats else entry.body
     line = " ".join(body[: 4 * length].split())
-    return line if len(line) <= length else line[: length - 1] + _MORE
+    return line if len(line) <= length else line[: length - 1] + "…"

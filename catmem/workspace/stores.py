@@ -10,12 +10,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache, lru_cache, partial
+from glob import escape, glob
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from catmem.config.config import CONFIG_NAME, Config, DeclaredEntity
-from catmem.config.profile import Profile, found_once, is_inside, memory_dir
-from catmem.errors import CatmemError, ConfigError, MergeConflictError, UnknownNameError
+from catmem.config.profile import Profile, found_once, is_inside, memory_dir, named_entities
+from catmem.errors import CatmemError, ConfigError, MergeConflictError, StoreError, UnknownNameError
 from catmem.files import real_path
 from catmem.model.document import Document
 from catmem.names import DECLARED_RULE, FILE_NAMES, HERMES_FOLDER, parts_of
@@ -33,6 +34,9 @@ ENTITIES = "entities"
 
 CONTENT_FILES: Mapping[Literal["text", "json"], str] = {"text": "content.txt", "json": "content.json"}
 """The file of a declared entity, by what it holds."""
+
+MARKS_OF_DATABASES = ".catmem/database-*.json"
+"""What a root keeps of each database that it was in."""
 
 _NOT_OURS = frozenset({"node_modules", "__pycache__", "venv"})
 
@@ -96,6 +100,31 @@ def locate(config: Config, profile: Callable[[str], Profile], entity: str) -> Pl
     return found_once((config.root, entity, owner.memory_dir), place)
 
 
+_homes_there: dict[Path, Path] = {}
+"""A home of each root that was there at the last look, so that a fleet is not listed for each that has none."""
+
+
+def refuse_lost_homes(config: Config, profile: Callable[[str], Profile], home: Path) -> None:
+    """Raise ``StoreError`` (``lost_homes``) if a home is gone as all are, and the audit log tells of a write to one."""
+    if any(map(os.path.lexists, (home, _homes_there.get(config.root, home)))):
+        return
+    homes = escape(os.path.join(config.root, config.home_template)).replace("{name}", "*")  # noqa: PTH118
+    for there in glob(homes):  # noqa: PTH207 - a pattern that may be absolute
+        _homes_there[config.root] = Path(there)
+        return
+    from catmem.store.audit_log import AuditLog
+
+    written = AuditLog(config.root / ".catmem").first_written({*named_entities(config)} - {*config.entities})
+    if written is not None and not os.path.lexists(lost := memory_dir(profile(parts_of(written).owner), config)):
+        raise StoreError(
+            "the folders of all memory files are gone, and this root was written to before",
+            code="lost_homes",
+            path=lost,
+            hint="Nothing was read or written. Mount them, or bring them back from a backup or from git. 'catmem fsck' "
+            "says if the memory is in a database. If all this is meant, make this folder.",
+        )
+
+
 def place_of(root: Path, path: Path) -> Place:
     """The place of a file: no part of its path below the root may be a link, or none below what exists elsewhere."""
     folder, top = os.path.abspath(path.parent), os.path.realpath(root)  # noqa: PTH100 - links are judged on opening
@@ -151,7 +180,8 @@ class Backend(NamedTuple):
     folder of its profile, which other programs edit. ``file`` is the one file that all of the store is in, if it is.
     ``below`` finds the stores of the kind whose one file lies in a root and that it does not use, by name.
     ``scratch`` gives the name of a store that is there for a moment, at or below that of a root, and removes all of it
-    afterwards; a store that is nowhere but in the folders of its root has nothing to remove.
+    afterwards; a store that is nowhere but in the folders of its root has nothing to remove. What ``settling`` gives is
+    called when another store has all that this one had then: a root does not miss it any more.
     """
 
     open: Callable[[Opening], Store]
@@ -159,14 +189,22 @@ class Backend(NamedTuple):
     file: Callable[[Config], Path | None] = lambda _: None
     below: Callable[[Config], Mapping[str, Path]] = lambda _: {}
     scratch: Callable[[Config], AbstractContextManager[str]] = lambda config: nullcontext(config.store)
+    settling: Callable[[Config], Callable[[], None]] = lambda _: lambda: None
 
 
 def _open_files(opening: Opening) -> Store:
     from catmem.store.files.file_store import FileStore
 
     config = opening.config
+
+    def place(entity: str) -> Place:
+        found = locate(config, opening.profile, entity)
+        if opening.is_own and entity not in config.entities:
+            refuse_lost_homes(config, opening.profile, found.home)
+        return found
+
     return FileStore(
-        lambda entity: locate(config, opening.profile, entity),
+        place,
         [*(f"{name}/{target}" for name in opening.names for target in FILE_NAMES), *config.entities],
         merge=partial(merge_files, config),
         durable=config.durability == "full",
@@ -178,7 +216,7 @@ _FILES = Backend(_open_files, has_files=True)
 
 def backend_of(config: Config) -> Backend:
     """The kind of store that ``store`` of a root names. Raises ``ConfigError`` (``bad_store``)."""
-    scheme = _scheme(config.store)
+    scheme = config.store.partition(":")[0]
     if scheme == "files":
         return _FILES
     place = registry().stores.get(scheme)
@@ -239,14 +277,7 @@ def places(config: Config, profile: Profile) -> Mapping[str, Path]:
 
 def entity_name(config: Config, entity: str) -> str:
     """The name of an entity that is no file, such as ``sqlite:trinity/user``."""
-    return f"{_scheme(config.store)}:{entity}"
-
-
-def _scheme(where: str) -> str:
-    return where.partition(":")[0]
-
-
-# --- by name -------------------------------------------------------------------------------------------------------
+    return f"{config.store.partition(':')[0]}:{entity}"
 
 
 def shown_store(where: str) -> str:

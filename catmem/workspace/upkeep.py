@@ -25,7 +25,7 @@ from catmem.store.table_rows import copies
 from catmem.text import MAX_FILE_BYTES, counted, few
 from catmem.workspace.profile_memory import mend_hint
 from catmem.workspace.root import Root, entities_of_each
-from catmem.workspace.stores import backend_of, shown_store
+from catmem.workspace.stores import MARKS_OF_DATABASES, backend_of, shown_store
 
 
 def lasting_store(workspace: Root) -> LastingStore:
@@ -33,8 +33,7 @@ def lasting_store(workspace: Root) -> LastingStore:
     refuse_no_root(workspace.config)  # a check of nothing would report that all is well
     if isinstance(workspace.store, LastingStore):
         return workspace.store
-    hint = "This command is for stores that last."
-    raise StoreError("this root keeps nothing on a disk", code="not_here", hint=hint)
+    raise StoreError("this root keeps nothing on a disk", code="not_here", hint="This command is for stores that last.")
 
 
 # --- fsck ---------------------------------------------------------------------------------------------------------
@@ -57,11 +56,11 @@ class FsckReport:
 
 def fsck(workspace: Root, *, repair: bool = False) -> FsckReport:
     """Look over every store of the root; with ``repair`` mend what is safe to mend first."""
-    store = lasting_store(workspace)
+    store, entities = lasting_store(workspace), entities_of_each(workspace)
+    if lost := [*_lost_homes(workspace, entities.profiles)]:
+        return FsckReport((*lost, *_left_databases(workspace.config)), (), entities.unreadable)
     done = store.mend() if repair else []
-    entities = entities_of_each(workspace)
-    found = look_over(workspace.config, entities.profiles, store)
-    found += [*_lost_homes(workspace, entities.profiles), *_not_text(workspace, entities.paths)]
+    found = [*look_over(workspace.config, entities.profiles, store), *_not_text(workspace, entities.paths)]
     found += _recovery_copies(workspace.root, entities.paths.values())
     return FsckReport(tuple(found), tuple(done), entities.unreadable)
 
@@ -90,8 +89,7 @@ def _not_text(workspace: Root, places: Mapping[str, Path]) -> Iterator[Fault]:
 
 def _recovery_copies(root: Path, files: Iterable[Path]) -> Iterator[Fault]:
     """The newest copy that was kept of each file, and of all rows, by their names alone."""
-    named = {file: file.parent.glob(f"{file.name}.bak.*") for file in files}
-    beside = {file: [each for each in found if copied_name(each.name)] for file, found in named.items()}
+    beside = {at: [each for each in at.parent.glob(f"{at.name}.bak.*") if copied_name(each.name)] for at in files}
     for file, kept in {**beside, root / "all rows": copies(root)}.items():
         for newest in sorted(kept)[-1:] if file in beside else kept[-1:]:
             look = "merge {}" if file in beside else "import --snapshot {} --dry-run"
@@ -184,10 +182,9 @@ def doctor(workspace: Root) -> DoctorReport:
     import platform
     from importlib.metadata import PackageNotFoundError, version
 
-    try:
+    installed = "not installed"
+    with suppress(PackageNotFoundError):
         installed = version("catmem")
-    except PackageNotFoundError:
-        installed = "not installed"
     folders = tuple(lasting_store(workspace).examine())
     said = str(workspace.root), platform.python_version(), installed, platform.platform()
     return DoctorReport(*said, folders, entities_of_each(workspace).unreadable)
@@ -202,6 +199,8 @@ _OF_ROWS = frozenset({"changed_outside", "bad_rows"})
 def unread_note(workspace: Root) -> str | None:
     """What to say before any work on a root whose store lacks what its files hold. Reads no profile."""
     config = workspace.config
+    for fault in _left_databases(config):
+        return f"{fault.message}. {fault.hint}".removesuffix(".")
     if backend_of(config).has_files:
         return None
     try:
@@ -214,6 +213,20 @@ def unread_note(workspace: Root) -> str | None:
     files = few([os.path.relpath(path, config.root) for _, path in unread])
     said = f"no profile reads the entries of {files}: the store is {shown_store(config.store)}"
     return f"{said}. {_remedy(config, *unread[0])}"
+
+
+def _left_databases(config: Config) -> Iterator[Fault]:
+    """The databases that a root of files was in, and that no whole copy brought to another store."""
+    for mark in sorted(config.root.glob(MARKS_OF_DATABASES)) if backend_of(config).has_files else ():
+        name = "sqlite:///…"  # of a mark that is older, or damaged
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            said = json.loads(mark.read_bytes() or b'{"copied": true}')  # an empty one is of no write
+            name = "" if said["copied"] else said["database"]
+        if name:
+            message = f"no profile reads what is in {name}, where the memory was: the store is {config.store}"
+            hint = f"Put 'store: {name}' back into catmem.yaml. Or move the files of all profiles away, and bring it "
+            hint += f"there with 'catmem store copy {name} files'. If it may go, remove {SIDECAR}/{mark.name}."
+            yield Fault("unread_database", message, str(mark), hint, damage=False)
 
 
 def _remedy(config: Config, entity: str, file: Path) -> str:
@@ -248,7 +261,8 @@ def look_over(config: Config, profiles: Iterable[Profile], store: Store) -> list
 
 
 def unread_faults(config: Config, profiles: Iterable[Profile], store: Store) -> Iterator[Fault]:
-    """Rows of no profile, and files that say what the store never had. Raises ``StoreError``."""
+    """Rows of no profile, and files or databases that say what the store never had. Raises ``StoreError``."""
+    yield from _left_databases(config)
     if backend_of(config).has_files:
         return
     known = {*named_entities(config)}

@@ -7,6 +7,7 @@ did to the rows is taken in first, then comes the caller's update, then the reco
 from __future__ import annotations
 
 import logging
+import os
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ from catmem.plugins.sql import entry_rows, log_rows, sql_upkeep
 from catmem.plugins.sql.connections import Database, DriverError, Link, TransientError, new_schema
 from catmem.plugins.sql.log_rows import Heads, LogHistory, LogStep, Meta, chain_start, columns_of, next_step
 from catmem.plugins.sql.sql_upkeep import find_copy, keep_rows
+from catmem.plugins.sql.sqlite_file import FileMark
 from catmem.plugins.sql.tables import ChangedTablesError, Readiness, version_of
 from catmem.store import contract
 from catmem.store.contract import (
@@ -635,6 +637,12 @@ def _sqlite_file(config: Config) -> Path:
     return Path(_sqlite_url(config).removeprefix(_SQLITE).partition("?")[0]).resolve()
 
 
+def _settling(config: Config) -> Callable[[], None]:
+    mark = FileMark(config.root, os.path.abspath(_sqlite_url(config).removeprefix(_SQLITE)))  # noqa: PTH100 - as given
+    said = mark.read()
+    return lambda: None if said is None else mark.write(*said, only_more=True, is_copied=True)
+
+
 def _others_below(config: Config) -> dict[str, Path]:
     """The databases of catmem below a root that it does not use. New tables are in the log beside one alone."""
     own = _sqlite_file(config) if config.store.startswith(_SQLITE) else None
@@ -662,6 +670,7 @@ SQLITE = Backend(
     file=_sqlite_file,
     below=_others_below,
     scratch=_new_file,
+    settling=_settling,
 )
 POSTGRESQL = Backend(
     lambda opening: _open_database(opening, opening.config.store), scratch=lambda config: new_schema(config.store)

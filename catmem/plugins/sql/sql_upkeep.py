@@ -1,10 +1,6 @@
 """The upkeep of a database: what it gives the store, what is not right in it, and forgetting for good.
 
-Codes of faults: ``database_damaged`` (SQLite's own check), ``log_damaged`` (a record is not what was written, or does
-not follow from the one before), ``log_end`` (records are missing at the end), ``branches_differ`` (the open branches of
-``memory_meta`` are not those of the log), ``rows_differ`` (rows are not what was recorded, though nothing counted a
-change), ``bad_rows`` (rows that are no entries), ``not_counted`` (triggers are missing); and for information
-``changed_outside``.
+docs/errors.md says what the codes of the faults mean.
 """
 
 from __future__ import annotations
@@ -61,11 +57,8 @@ def _postgresql(link: Link) -> tuple[str, Sequence[Feature]]:
     if not is_safe:
         means = f"fsync = {syncs}, synchronous_commit = {commit}: a power cut may lose acknowledged writes"
     is_open = bool(link.text(_OPEN_TO_ALL))
-    schema = "not everybody may make tables and functions where catmem has its own"
-    if is_open:
-        schema = (
-            "any user may make tables and functions where catmem has its own: REVOKE CREATE ON SCHEMA … FROM PUBLIC"
-        )
+    may = "may make tables and functions where catmem has its own"
+    schema = f"any user {may}: REVOKE CREATE ON SCHEMA … FROM PUBLIC" if is_open else f"not everybody {may}"
     return f"PostgreSQL {version}", [Feature("synchronous", is_safe, means), Feature("own schema", not is_open, schema)]
 
 
@@ -81,10 +74,8 @@ _COUNT_AGAIN = (
 
 
 def count_rows(link: Link) -> dict[str, int]:
-    return {
-        str(entity): int(count)
-        for entity, count in link.text("SELECT entity, count(*) FROM user_memories GROUP BY entity")
-    }
+    counts = link.text("SELECT entity, count(*) FROM user_memories GROUP BY entity")
+    return {str(entity): int(count) for entity, count in counts}
 
 
 def all_rows(link: Link) -> Rows:
@@ -267,7 +258,6 @@ def erase_copies(folder: Path, entity: str, codec: RowCodec, erasure: Erasure) -
 
 KEPT = 100
 """How many copies are kept."""
-
 KEPT_FOR = 30 * 24 * 3600
 """For how many seconds; the newest of all stays whatever its age."""
 

@@ -178,7 +178,7 @@ def identity(path: str) -> _Inode:
     return status.st_dev, status.st_ino
 
 
-_LIMIT = 4096
+_LIMIT = 1 << 16
 _OPENED = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -192,16 +192,18 @@ class FileMark:
 
     def __init__(self, root: Path | None, path: str) -> None:
         """A path in the root is taken from there, so that a root which is moved as a whole still knows its database."""
-        self._root = root
+        self._root, self._database = root, path
         self.path = self.of(path)
 
     def of(self, path: str) -> Path | None:
         """Where the root keeps that of the database at ``path``."""
         if self._root is None:
             return None
-        top = os.path.abspath(self._root)  # noqa: PTH100 - as the path of the database is made
-        key = os.path.relpath(path, top) if os.path.commonpath([top, path]) == top else path
-        return self._root / SIDECAR / f"database-{hashlib.sha256(os.fsencode(key)).hexdigest()[:12]}.json"
+        return self._root / SIDECAR / f"database-{hashlib.sha256(os.fsencode(self._key(path))).hexdigest()[:12]}.json"
+
+    def _key(self, path: str) -> str:
+        top = os.path.abspath(str(self._root))  # noqa: PTH100 - as the path of the database is made
+        return os.path.relpath(path, top) if os.path.commonpath([top, path]) == top else path
 
     def others(self) -> list[Path]:
         """Those that the root keeps of other databases."""
@@ -236,11 +238,15 @@ class FileMark:
         ):
             os.close(_open_mark(self.path))
 
-    def write(self, store: str, revisions: int, *, only_more: bool) -> None:
-        """Note what is acknowledged; ``only_more``: unless another process noted more. Raises ``StoreError``."""
+    def write(self, store: str, revisions: int, *, only_more: bool, is_copied: bool = False) -> None:
+        """Note what is acknowledged; ``only_more``: unless another process noted more. Raises ``StoreError``.
+
+        ``is_copied``: another store has it all too. That holds until more is acknowledged.
+        """
         if self.path is None:
             return
-        new = json.dumps({"store": store, "revisions": f"{revisions:019d}"}).encode()  # always as long: one step
+        noted = {"store": store, "revisions": f"{revisions:019d}", "copied": is_copied}
+        new = json.dumps(noted | {"database": f"sqlite:///{self._key(self._database)}"}).encode()
         hint = "The database has the write; see to the disk that keeps the mark."
         with os_errors(
             "the write was made, but its mark cannot be kept", path=self.path, hint=hint, code="io", kind=StoreError
@@ -250,11 +256,11 @@ class FileMark:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
                 said = os.pread(descriptor, _LIMIT, 0)
                 old = self._read(said) if only_more else None
-                if old is None or old.store != store or old.revisions < revisions:
-                    os.pwrite(descriptor, new, 0)
-                if len(said) != len(new):
-                    os.ftruncate(descriptor, len(new))
-                    os.fsync(descriptor)  # it says from now on that there is a database
+                is_news = old is None or old.store != store or old.revisions < revisions
+                if (old == (store, revisions)) if is_copied else is_news:
+                    os.pwrite(descriptor, new.ljust(len(said)), 0)  # never shorter: one step
+                    if len(said) < len(new):
+                        os.fsync(descriptor)  # it says from now on that there is a database
             finally:
                 os.close(descriptor)
 

@@ -235,8 +235,7 @@ def _refuse_strange(file: DatabaseFile | None, link: Link, found: tuple[int, str
 
 
 def revisions_of(link: Link) -> int:
-    ((count,),) = link.text("SELECT coalesce(sum(sequence), 0) FROM memory_meta")
-    return int(count)
+    return int(link.text("SELECT coalesce(sum(sequence), 0) FROM memory_meta")[0][0])
 
 
 def is_counted(link: Link) -> bool:

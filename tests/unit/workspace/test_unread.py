@@ -9,9 +9,11 @@ from contextlib import closing
 import pytest
 
 from catmem.linting.root_lint import Linter
+from catmem.store.contract import Change
+from catmem.workspace import copying
 from catmem.workspace.upkeep import fsck, row_notes, unread_note
 from catmem.workspace.workspace import Workspace
-from tests.end_to_end.terminal import run, write_root
+from tests.end_to_end.terminal import run, run_json, write_root
 from tests.golden.case import put
 
 URL = "sqlite:///.catmem/memory.db"
@@ -105,9 +107,105 @@ def test_files_that_were_copied_there_or_have_no_entries_are_no_news_and_what_is
     put(path, text + "§\nWritten by hand, to nobody.\n")
     assert "homes/neo/USER.md" in unread_note(root)
     assert codes(root) == ["unread_file"]
-    in_files = opened(root.root, "files")
-    assert unread_note(in_files) is None
-    in_files.store.close()
+
+
+COPY_BACK = f"catmem store copy {URL} files"
+
+
+@pytest.fixture
+def left(tmp_path, monkeypatch):
+    """A root that was in a database, and whose catmem.yaml does not say so any more."""
+    write_root(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    config = (tmp_path / "catmem.yaml").read_text()
+    run("add", "Kept in files.", "-p", "neo", "-c", "rules")
+    run("store", "copy", "files", URL)
+    put(tmp_path / "catmem.yaml", f"store: {URL}\n{config}")
+    run("add", "Kept in the database.", "-p", "neo", "-c", "rules")
+    put(tmp_path / "catmem.yaml", config)
+    return tmp_path
+
+
+@pytest.mark.parametrize("config", ["store: files\n", "", None], ids=["files", "nothing", "no file"])
+def test_a_database_that_is_not_read_any_more_is_told_by_every_command(left, config):
+    if config is None:
+        (left / "catmem.yaml").unlink()
+    else:
+        put(left / "catmem.yaml", config)
+    for command in (("prompt", "neo"), ("list", "neo"), ("status",), ("seed", "--all"), ("add", "X.", "-p", "neo")):
+        said = run(*command, status=None).stderr
+        assert f"warning: no profile reads what is in {URL}, where the memory was: the store is files." in said
+        assert f"'store: {URL}'" in said
+        assert COPY_BACK in said
+    found = run_json("fsck", status=None)["faults"]
+    assert [each["code"] for each in found if each["code"] != "changed_outside"] == ["unread_database"]
+
+
+def test_a_move_to_files_ends_silent_and_the_next_write_to_the_database_is_told(left):
+    config, text = left / "catmem.yaml", (left / "catmem.yaml").read_text()
+    (left / "homes").rename(left / "before")
+    run(*shlex.split(COPY_BACK)[1:])
+    assert "warning" not in run("prompt", "neo").stderr
+    assert "Kept in the database." in run("prompt", "neo").stdout
+    assert run_json("fsck")["faults"] == []
+    put(config, f"store: {URL}\n{text}")
+    run("add", "Another one.", "-p", "neo", "-c", "rules")
+    put(config, text)
+    assert COPY_BACK in run("prompt", "neo").stderr
+
+
+def test_only_a_whole_copy_settles_it(left):
+    run(*shlex.split(COPY_BACK)[1:], status=2)  # the old files are there
+    assert COPY_BACK in run("prompt", "neo").stderr
+
+
+def test_a_write_during_the_copy_is_not_settled(left, monkeypatch):
+    (left / "homes").rename(left / "before")
+    real = copying.copy_entities
+
+    def copied(*of):
+        done = real(*of)
+        with (
+            closing(Workspace.open(left).store),
+            closing(copying.store_at(Workspace.open(left), URL, is_own=True)) as own,
+        ):
+            own.commit("neo/memory", None, lambda now: now.data + b"Meanwhile.\n", Change())
+        return done
+
+    monkeypatch.setattr(copying, "copy_entities", copied)
+    run(*shlex.split(COPY_BACK)[1:])
+    assert COPY_BACK in run("prompt", "neo").stderr
+
+
+def test_a_copy_to_a_database_that_is_not_used_is_no_news(tmp_path, monkeypatch):
+    write_root(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    run("add", "Kept in files.", "-p", "neo", "-c", "rules")
+    run("store", "copy", "files", URL)
+    assert "warning" not in run("prompt", "neo").stderr
+    assert run_json("fsck")["faults"] == []
+
+
+def test_a_move_over_another_database_ends_silent(left):
+    other = "sqlite:///other.db"
+    config, text = left / "catmem.yaml", (left / "catmem.yaml").read_text()
+    (left / "homes").rename(left / "before")
+    run("store", "copy", URL, other)
+    put(config, f"store: {other}\n{text}")
+    run("add", "In the other one.", "-p", "neo", "-c", "rules")
+    put(config, text)
+    assert f"in {other}," in run("prompt", "neo", status=4).stderr  # and no home is there
+    run("store", "copy", other, "files")
+    assert "warning" not in run("prompt", "neo").stderr
+
+
+@pytest.mark.parametrize("said", ["{", '{"store": "x", "revisions": "1"}', "[]"])
+def test_a_mark_that_does_not_name_its_database_is_told(left, said):
+    (mark,) = (left / ".catmem").glob("database-*.json")
+    put(mark, said)
+    assert f"remove .catmem/{mark.name}" in run("prompt", "neo").stderr
+    mark.unlink()
+    assert "warning" not in run("prompt", "neo").stderr
 
 
 def test_each_command_that_reads_or_writes_says_so_on_stderr(root, monkeypatch):

@@ -50,7 +50,6 @@ from catmem.workspace.history import refuse_bounded
 from catmem.workspace.profile_memory import lost_entries, lost_text, read_memory
 from catmem.workspace.root import Root, load_each, log_attempt
 from catmem.workspace.stores import hermes_edits
-from catmem.workspace.upkeep import unread_note
 from catmem.writing import gate
 from catmem.writing.matching import parse_for_write
 from catmem.writing.written import could_go, notes_on, on_title, over_budget
@@ -219,6 +218,8 @@ class _Planning:
             return
         back = f": {lost}" if lost else f". Bring it back: catmem log {source}, then catmem restore {source} REVISION"
         back = f". Sort it again: catmem sort -p {self.source.name}{back}" if is_flat and not lost else back
+        from catmem.workspace.upkeep import unread_note  # a seed without a loss loads none of it
+
         if unread := unread_note(self.workspace):
             back = f": {unread}"
         what = "has no category" if is_flat else "is missing, or has nothing"

@@ -206,14 +206,13 @@ def test_restore_says_that_it_empties_a_file(user):
 @pytest.mark.parametrize("way", [("undo", "neo"), ("restore", "neo/user", "1")])
 @pytest.mark.parametrize("policy", ["refuse", "ask"])
 def test_a_secret_comes_back_only_where_the_root_lets_a_person_store_one(user, way, policy):
-    root = user.parents[2]
-    settings = (root / "catmem.yaml").read_text() if (root / "catmem.yaml").exists() else "version: 1\n"
+    config = user.parents[2] / "catmem.yaml"
     user.write_text(user.read_text() + "§\nThe password is Sommer2024!x\n")
     run("status", "--adopt")
     run("remove", "-p", "neo", "Sommer2024!x")
     held = re.findall(r"^(\d+) ", run("log", "neo").stdout, re.MULTILINE)[1]
     way = (*way[:2], held) if way[0] == "restore" else way
-    (root / "catmem.yaml").write_text(f"{settings}secrets: {policy}\n")
+    config.write_text(f"{config.read_text()}secrets: {policy}\n")
     result = run(*way, status=2 if policy == "refuse" else 0)
     assert ("Sommer2024!x" in user.read_text()) == (policy == "ask")
     said = (

@@ -151,8 +151,7 @@ def test_other_words_are_written_and_the_files_named_that_could_not_be_given_the
 def test_a_round_says_what_is_refused_and_waits_still(place):
     name = propose("tabs", "Uses spaces.")
     run("replace", "-p", "neo", "tabs", "Uses both.")
-    result = proposals("-i", input="y\n", status=None)
-    assert result.exit_code
+    result = proposals("-i", input="y\n", status=3)
     assert "1 proposal refused, and waiting still.\n" in result.stderr
     assert "No proposal is left." not in result.stderr
     assert name in proposals().stdout

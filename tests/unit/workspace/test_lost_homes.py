@@ -24,7 +24,7 @@ def new_process(monkeypatch):
 @pytest.fixture
 def root(tmp_path):
     """A root in which two profiles have memory, and a third has none yet."""
-    put(tmp_path / "catmem.yaml", CONFIG)
+    put(tmp_path / "catmem.yaml", "version: 1\n")
     put(tmp_path / "profiles" / "boss.yaml", "tier: 1\nuser_memory_categories: ['*']\n")
     for name in ("neo", "new"):
         put(tmp_path / "profiles" / f"{name}.yaml", "user_memory_categories: [talk]\nseed_from: boss\n")
@@ -42,28 +42,17 @@ def paths(folder):
     return sorted({str(each.relative_to(folder)) for each in folder.rglob("*")} - left_out)
 
 
-COMMANDS = (
-    ("prompt", "neo"),
-    ("prompt", "new"),
-    ("list", "neo"),
-    ("show", "neo/user"),
-    ("log", "neo"),
-    ("log",),
-    ("status",),
-    ("status", "--check"),
-    ("seed", "--all"),
-    ("seed", "--all", "--check"),
-    ("add", "Never.", "-p", "neo", "-c", "talk"),
-    ("add", "Never.", "-p", "new", "-c", "talk"),
-    ("store", "info"),
-)
+COMMANDS = [
+    "prompt neo", "prompt new", "list neo", "show neo/user", "log neo", "log", "status", "status --check", "seed --all",
+    "seed --all --check", "add Never. -p neo -c talk", "add Never. -p new -c talk", "store info",
+]  # fmt: skip
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_says_that_the_homes_are_gone_and_writes_nothing(root, command):
     (root / "homes").rename(root / "aside")
     before = paths(root)
-    said = run(*command, "--root", root, status=4).stderr
+    said = run(*command.split(), "--root", root, status=4).stderr
     assert said.count("error[lost_homes]") == 1
     assert "the folders of all memory files are gone" in said
     assert paths(root) == before
@@ -181,8 +170,7 @@ def test_a_server_is_not_ready_and_tells_nobody_that_nothing_is_there(tmp_path):
         (root / "homes").rename(root / "aside")
         assert [refused(neo, path) for path in (*READS, "/readyz")] == [(503, "lost_homes")] * 5
         answer = written(neo, "Never.", before)
-        assert (answer.status_code, answer.json()["code"]) == (503, "lost_homes")
-        assert str(root) not in answer.text
+        assert (answer.status_code, answer.json()["code"], str(root) in answer.text) == (503, "lost_homes", False)
         assert not (root / "homes").exists()
         (root / "aside").rename(root / "homes")
         assert person.get("/readyz").status_code == 200

@@ -141,7 +141,7 @@ def test_every_kind_of_next_step_has_its_screen(client, workspace):
     )
     kinds = {one or other for one, other in said}
     assert {"marked", "unsorted", "outside", "due"} < kinds
-    assert kinds == {*SCREENS, "unsorted", "outside", "lost", "cut", "unfinished", "unowned"}
+    assert kinds == {*SCREENS, "unsorted", "outside", "lost", "cut", "unfinished", "unowned", "unconfigured"}
     for address in SCREENS.values():
         assert page(client, address).text
 

@@ -94,13 +94,12 @@ class Candidates:
         signs, words = _signs(folded.low), _stems().places(folded.letters)
         self._instructions = instruction_starts(folded.letters, words) if words else []
         judged = [*find_roles(folded, signs), *find_leaks(folded, signs)] if signs else []
-        judged += folded.characters
+        judged += folded.characters if folded.suspects else ()
         judged += find_native(folded) if folded.unusual else ()
         secrets, chosen = secret_signs(folded), chosen_secrets(text, signs) if signs else []
         markup = {sign: signs[sign] for sign in MARKUP_SIGNS if sign in signs}
-        self._starts = [place for place, _ in judged] + [place for place, *_ in secrets]
-        self._starts += [start for start, _, _ in self.written]
-        self._starts += [*chain.from_iterable(markup.values()), *(found.start for found in chosen)]
+        self._starts = [place for place, _ in judged] + [found.start for found in chosen]
+        self._starts += [*(place for place, *_ in (*secrets, *self.written)), *chain.from_iterable(markup.values())]
         self._found = [*folded.mixed, *(found for _, found in judged if found), *find_secrets(secrets), *chosen]
         self._found += find_markup(text, markup) if markup else ()
 

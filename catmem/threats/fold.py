@@ -152,7 +152,7 @@ class Folded:
     @cached_property
     def characters(self) -> list[tuple[int, Threat | None]]:
         """The places of suspects that have no place there, each with its finding, and of those that part a word."""
-        return [*_find_characters(self)] if self.suspects else []
+        return [*_find_characters(self)]
 
 
 def _letters(plain: bytes) -> str:
@@ -248,6 +248,8 @@ _SIGNS = frozenset("-_.:/=+~@#?%{}")
 def written_otherwise(folded: Folded) -> list[tuple[int, int, str]]:
     """The escapes, the references and what does not show in a text, each with what it is read as."""
     text = folded.text
+    if not (folded.suspects or "\\" in text or "&" in text):  # as in nearly all
+        return []
     found = [(place, place + 1, "") for place in places("\\", text) if text[place + 1 : place + 2] in _SIGNS]
     references = filter(None, (_REFERENCE.match(text, place) for place in places("&", text)))
     found += [(*each.span(), sign) for each in references if (sign := _referred(each[0]))]

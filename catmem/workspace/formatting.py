@@ -59,12 +59,9 @@ def memory_files(workspace: Root, paths: Iterable[str | Path]) -> tuple[dict[Pat
 
 def _refuse_other_kinds(path: Path) -> None:
     if path.suffix.lower() not in _SUFFIXES and os.path.lexists(path):
-        raise UnreadableError(
-            "is not Markdown by its name, so it was not touched",
-            code="not_markdown",
-            path=path,
-            hint=f"Name files that end in {' or '.join(_SUFFIXES)}.",
-        )
+        hint = f"Name files that end in {' or '.join(_SUFFIXES)}."
+        message = "is not Markdown by its name, so it was not touched"
+        raise UnreadableError(message, code="not_markdown", path=path, hint=hint)
 
 
 def _named(path: str | Path) -> Path:
@@ -152,10 +149,8 @@ def plan_repair(workspace: Root, entity: str) -> ChangePlan:
     except NotUtf8Error as error:
         if b"\0" in data:  # so have UTF-16 and what is no text, and never Windows-1252
             error.hint = (
-                f"{workspace.store.place(name)} has NUL bytes, as UTF-16 has, so no repair guesses what it says. "
-            )
-            error.hint += (
-                f"Convert it: iconv -f utf-16 -t utf-8 FILE > NEW. Or 'catmem log {name}' and 'catmem restore'."
+                "It has NUL bytes, as UTF-16 has, so no repair guesses what it says. Convert it (iconv -f utf-16 -t "
+                f"utf-8 FILE > NEW), or write an old revision again (catmem log {name}, catmem restore)."
             )
             raise
         new = data.decode(errors=_AS_WINDOWS).encode()

@@ -130,14 +130,13 @@ def _restored(workspace: Root, asked: Request, store: Store | None, undone: str 
         old = kept.read(entity, revision).data
         trying.refuse_proposal(revision)
         replaced: list[bytes] = []
-        warning: str | None = None
+        warnings: list[str | None] = []
 
         def update(current: Current) -> bytes:
-            nonlocal warning
             if asked.agent != PERSON and seen is None and store is None:
                 refuse_unshown(workspace, entity, current.data, old)
             back = _brought_back(workspace, entity, current.data, old)
-            warning = check_threats(back, workspace.config, to_agent=asked.actor is not None, allow_secret=True)
+            warnings[:] = [check_threats(back, workspace.config, to_agent=asked.actor is not None, allow_secret=True)]
             replaced.append(current.data)
             return old
 
@@ -159,7 +158,7 @@ def _restored(workspace: Root, asked: Request, store: Store | None, undone: str 
         entries=(),
         usage=FileUsage(size_of(text), limit_of_entity(workspace, entity) if store is None else None),
         notes=(*(["this empties the file"] if data.strip() and not old.strip() else []), *notes_on(made)),
-        warnings=(*unread, *([warning] if warning else []), *unmerged_warnings(entity, text)),
+        warnings=(*unread, *filter(None, warnings), *unmerged_warnings(entity, text)),
         adopted=made.adopted,
         repeated=not replaced,
     )

@@ -410,7 +410,7 @@ def _of_homes(workspace: Root, overview: Overview, wrong: list[CatmemError]) -> 
     """Folders of profiles that are gone or have another name; a profile that is not right may have any."""
     homes = {} if overview.problems else unowned_homes(workspace.config, [line.profile for line in overview.lines])
     if homes and not workspace.config.profiles_dir.is_dir():
-        with collect_errors(wrong):
+        with collect_errors(wrong):  # it says that the folder of profiles is not there, as every command does
             workspace.profile(next(iter(homes)))
         return
     names = few([path_from(workspace.root, home) for home in homes.values()])

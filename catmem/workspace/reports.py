@@ -439,14 +439,11 @@ def unknown_category(workspace: Root, category: str) -> str | None:
     if taxonomy.category(category) in known:
         return None
     if taxonomy.closed or not slugify(category):
-        raise UnknownNameError(
-            f"there is no category {shown(category)} in this root",
-            hint=suggestion(slugify(category), known, "categories"),
-        )
+        hint = suggestion(slugify(category), known, "categories")
+        raise UnknownNameError(f"there is no category {shown(category)} in this root", hint=hint)
     near = nearest(slugify(category), known)
-    return f"No profile names the category {shown(category)} and no file has it yet." + (
-        f" Did you mean {near!r}?" if near else ""
-    )
+    meant = f" Did you mean {near!r}?" if near else ""
+    return f"No profile names the category {shown(category)} and no file has it yet.{meant}"
 
 
 # --- why -----------------------------------------------------------------------------------------------------------

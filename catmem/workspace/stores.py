@@ -100,6 +100,13 @@ def locate(config: Config, profile: Callable[[str], Profile], entity: str) -> Pl
     return found_once((config.root, entity, owner.memory_dir), place)
 
 
+def homes_there(config: Config) -> dict[str, Path]:
+    """What stands where ``homes`` has those of profiles, by the name that a profile there would have."""
+    before, _, after = os.path.join(config.root, config.home_template).partition("{name}")  # noqa: PTH118 - kept slash
+    found = sorted(glob(f"{escape(before)}*{escape(after)}"))  # noqa: PTH207 - a pattern that may be absolute
+    return {home[len(before) : len(home) - len(after)]: Path(home) for home in found}
+
+
 _homes_there: dict[Path, Path] = {}
 """A home of each root that was there at the last look, so that a fleet is not listed for each that has none."""
 
@@ -108,9 +115,8 @@ def refuse_lost_homes(config: Config, profile: Callable[[str], Profile], home: P
     """Raise ``StoreError`` (``lost_homes``) if a home is gone as all are, and the audit log tells of a write to one."""
     if any(map(os.path.lexists, (home, _homes_there.get(config.root, home)))):
         return
-    homes = escape(os.path.join(config.root, config.home_template)).replace("{name}", "*")  # noqa: PTH118
-    for there in glob(homes):  # noqa: PTH207 - a pattern that may be absolute
-        _homes_there[config.root] = Path(there)
+    for there in homes_there(config).values():
+        _homes_there[config.root] = there
         return
     from catmem.store.audit_log import AuditLog
 
@@ -181,7 +187,7 @@ class Backend(NamedTuple):
     ``below`` finds the stores of the kind whose one file lies in a root and that it does not use, by name.
     ``scratch`` gives the name of a store that is there for a moment, at or below that of a root, and removes all of it
     afterwards; a store that is nowhere but in the folders of its root has nothing to remove. What ``settling`` gives is
-    called when another store has all that this one had then: a root does not miss it any more.
+    called when another store has all that this one had then: it is none of those that ``left`` finds any more.
     """
 
     open: Callable[[Opening], Store]
@@ -190,6 +196,7 @@ class Backend(NamedTuple):
     below: Callable[[Config], Mapping[str, Path]] = lambda _: {}
     scratch: Callable[[Config], AbstractContextManager[str]] = lambda config: nullcontext(config.store)
     settling: Callable[[Config], Callable[[], None]] = lambda _: lambda: None
+    left: Callable[[Config], Mapping[Path, str]] = lambda _: {}
 
 
 def _open_files(opening: Opening) -> Store:
@@ -231,6 +238,15 @@ def other_stores(config: Config) -> dict[str, Path]:
     found = {} if backend_of(config).has_files else {"files": config.root}
     for place in registry().stores.values():
         found |= at(place).below(config)
+    return found
+
+
+def left_stores(config: Config) -> dict[Path, str]:
+    """The marks of stores that a root of files was in, and whose memory no other has, with their names."""
+    found: dict[Path, str] = {}
+    if backend_of(config).has_files and any(config.root.glob(MARKS_OF_DATABASES)):
+        for place in registry().stores.values():
+            found |= at(place).left(config)
     return found
 
 

@@ -8,7 +8,6 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from glob import escape, glob
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,7 +24,7 @@ from catmem.store.table_rows import copies
 from catmem.text import MAX_FILE_BYTES, counted, few
 from catmem.workspace.profile_memory import mend_hint
 from catmem.workspace.root import Root, entities_of_each
-from catmem.workspace.stores import MARKS_OF_DATABASES, backend_of, shown_store
+from catmem.workspace.stores import backend_of, homes_there, left_stores, shown_store
 
 
 def lasting_store(workspace: Root) -> LastingStore:
@@ -217,16 +216,11 @@ def unread_note(workspace: Root) -> str | None:
 
 def _left_databases(config: Config) -> Iterator[Fault]:
     """The databases that a root of files was in, and that no whole copy brought to another store."""
-    for mark in sorted(config.root.glob(MARKS_OF_DATABASES)) if backend_of(config).has_files else ():
-        name = "sqlite:///…"  # of a mark that is older, or damaged
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            said = json.loads(mark.read_bytes() or b'{"copied": true}')  # an empty one is of no write
-            name = "" if said["copied"] else said["database"]
-        if name:
-            message = f"no profile reads what is in {name}, where the memory was: the store is {config.store}"
-            hint = f"Put 'store: {name}' back into catmem.yaml. Or move the files of all profiles away, and bring it "
-            hint += f"there with 'catmem store copy {name} files'. If it may go, remove {SIDECAR}/{mark.name}."
-            yield Fault("unread_database", message, str(mark), hint, damage=False)
+    for mark, name in left_stores(config).items():
+        message = f"no profile reads what is in {name}, where the memory was: the store is {config.store}"
+        hint = f"Put 'store: {name}' back into catmem.yaml. Or move the files of all profiles away, and bring it there "
+        hint += f"with 'catmem store copy {name} files'. If it may go, remove {path_from(config.root, mark)}."
+        yield Fault("unread_database", message, str(mark), hint, damage=False)
 
 
 def _remedy(config: Config, entity: str, file: Path) -> str:
@@ -299,12 +293,11 @@ def unowned_homes(config: Config, profiles: Iterable[Profile]) -> dict[str, Path
     owned = {os.path.realpath(folder) for _, folder in _homes(config, profiles)}
     others = {*profile_names(config.profiles_dir)} - {each.name for each in profiles}
     owned |= {os.path.realpath(config.home(name)) for name in others}
-    before, _, after = os.path.join(config.root, config.home_template).partition("{name}")  # noqa: PTH118 - kept slash
-    found = {}
-    for home in sorted(glob(f"{escape(before)}*{escape(after)}")):  # noqa: PTH207 - a pattern that may be absolute
-        real, holds = os.path.realpath(home), (os.path.join(home, each) for each in (*FILE_NAMES.values(), SIDECAR))  # noqa: PTH118
-        if real not in owned and is_inside(real, os.path.realpath(config.root)) and any(map(os.path.lexists, holds)):
-            found[home[len(before) : len(home) - len(after)]] = Path(home)
+    top, names, found = os.path.realpath(config.root), (*FILE_NAMES.values(), SIDECAR), {}
+    for name, home in homes_there(config).items():
+        real, holds = os.path.realpath(home), (home / each for each in names)
+        if real not in owned and is_inside(real, top) and any(map(os.path.lexists, holds)):
+            found[name] = home
     return found
 
 

@@ -84,12 +84,8 @@ def _of_code(error: DriverError, name: str, code: int | None, state: str | None)
         hint = f"{_NOTHING} Restore the database from a backup; 'catmem fsck' says more."
         return DamagedError(f"this is no database, or a damaged one: {said}", path=name, hint=hint)
     if code == _CANNOT_OPEN:
-        return StoreError(
-            f"the database file cannot be opened: {said}",
-            code="not_available",
-            path=name,
-            hint=f"{_NOTHING} Its folder must be there, and may be written; 'store' in catmem.yaml says the path.",
-        )
+        hint = f"{_NOTHING} Its folder must be there, and may be written; 'store' in catmem.yaml says the path."
+        return StoreError(f"the database file cannot be opened: {said}", code="not_available", path=name, hint=hint)
     return StoreError(f"the database says: {said}", path=name, hint=f"{_NOTHING} 'catmem fsck' looks the store over.")
 
 
@@ -98,12 +94,9 @@ def fault_in_commit(error: DriverError, name: str, op_id: str | None) -> CatmemE
     if not error.is_lost:
         return fault_of(error, name)
     again = f"Repeat it with the op_id {op_id!r}" if op_id else "Read again before you repeat it"
-    return StoreError(
-        "the connection to the database was lost in the very moment of a commit",
-        code="connection_lost",
-        path=name,
-        hint=f"It may have been made or not. {again}: what was made is not made twice.",
-    )
+    message = "the connection to the database was lost in the very moment of a commit"
+    hint = f"It may have been made or not. {again}: what was made is not made twice."
+    return StoreError(message, code="connection_lost", path=name, hint=hint)
 
 
 def _not_available(error: DriverError, name: str) -> StoreError:
@@ -262,11 +255,8 @@ def _is_here(host: str) -> bool:
 
 
 def _not_for_the_root(name: str, remedy: str) -> StoreError:
-    return StoreError(
-        f"a root may not say {name!r} of a server on another host",
-        code="bad_store",
-        hint=f"Nothing was sent to it. Take it out of 'store' in catmem.yaml. {remedy}",
-    )
+    hint = f"Nothing was sent to it. Take it out of 'store' in catmem.yaml. {remedy}"
+    return StoreError(f"a root may not say {name!r} of a server on another host", code="bad_store", hint=hint)
 
 
 GIVE_WAY = "50ms"
@@ -548,11 +538,8 @@ def _psycopg() -> ModuleType:
     try:
         import psycopg
     except ModuleNotFoundError as error:
-        raise StoreError(
-            "the store of this root is a PostgreSQL database, and psycopg is not installed",
-            code="missing_extra",
-            hint=f"Run: {install_command('postgres')}",
-        ) from error
+        message = "the store of this root is a PostgreSQL database, and psycopg is not installed"
+        raise StoreError(message, code="missing_extra", hint=f"Run: {install_command('postgres')}") from error
     return psycopg
 
 

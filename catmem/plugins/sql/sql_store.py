@@ -26,7 +26,7 @@ from catmem.plugins.sql import entry_rows, log_rows, sql_upkeep
 from catmem.plugins.sql.connections import Database, DriverError, Link, TransientError, new_schema
 from catmem.plugins.sql.log_rows import Heads, LogHistory, LogStep, Meta, chain_start, columns_of, next_step
 from catmem.plugins.sql.sql_upkeep import find_copy, keep_rows
-from catmem.plugins.sql.sqlite_file import FileMark
+from catmem.plugins.sql.sqlite_file import FileMark, left_databases
 from catmem.plugins.sql.tables import ChangedTablesError, Readiness, version_of
 from catmem.store import contract
 from catmem.store.contract import (
@@ -671,6 +671,7 @@ SQLITE = Backend(
     below=_others_below,
     scratch=_new_file,
     settling=_settling,
+    left=left_databases,
 )
 POSTGRESQL = Backend(
     lambda opening: _open_database(opening, opening.config.store), scratch=lambda config: new_schema(config.store)

@@ -21,9 +21,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
+from catmem.config.config import Config
 from catmem.errors import DamagedError, StoreError, UnreadableError
 from catmem.files import os_errors
 from catmem.store.contract import SIDECAR
+from catmem.workspace.stores import MARKS_OF_DATABASES
 
 _Inode: TypeAlias = "tuple[int, int] | None"
 
@@ -207,7 +209,7 @@ class FileMark:
 
     def others(self) -> list[Path]:
         """Those that the root keeps of other databases."""
-        kept = [] if self.path is None else self.path.parent.glob("database-*.json")
+        kept = [] if self._root is None else self._root.glob(MARKS_OF_DATABASES)
         return sorted(each for each in kept if each != self.path)
 
     def read(self) -> Marked | None:
@@ -256,8 +258,9 @@ class FileMark:
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
                 said = os.pread(descriptor, _LIMIT, 0)
                 old = self._read(said) if only_more else None
+                is_same = old == (store, revisions)
                 is_news = old is None or old.store != store or old.revisions < revisions
-                if (old == (store, revisions)) if is_copied else is_news:
+                if is_same if is_copied else is_news:
                     os.pwrite(descriptor, new.ljust(len(said)), 0)  # never shorter: one step
                     if len(said) < len(new):
                         os.fsync(descriptor)  # it says from now on that there is a database
@@ -274,11 +277,22 @@ class FileMark:
             raise self._unreadable("no JSON of it") from error
 
     def _unreadable(self, why: str) -> UnreadableError:
-        return UnreadableError(
-            f"does not say which revisions the database of this root has: {why}",
-            path=self.path,
-            hint="Look whether the database is in its place. If so, remove this file: the next write makes it again.",
-        )
+        hint = "Look whether the database is in its place. If so, remove this file: the next write makes it again."
+        message = f"does not say which revisions the database of this root has: {why}"
+        return UnreadableError(message, path=self.path, hint=hint)
+
+
+def left_databases(config: Config) -> dict[Path, str]:
+    """The marks of databases that a root was in, and that no whole copy brought to another store, with their names."""
+    found: dict[Path, str] = {}
+    for mark in sorted(config.root.glob(MARKS_OF_DATABASES)):
+        name = "sqlite:///…"  # of a mark that is older, or damaged
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            said = json.loads(mark.read_bytes() or b'{"copied": true}')  # an empty one is of no write
+            name = "" if said["copied"] else said["database"]
+        if name:
+            found[mark] = name
+    return found
 
 
 def _open_mark(path: Path) -> int:
@@ -430,9 +444,6 @@ class DatabaseFile:
         return status.st_size
 
     def _hidden(self, error: OSError) -> StoreError:
-        return StoreError(
-            f"it is unknown whether the database is there: {error.strerror or error}",
-            code="not_available",
-            path=self.path,
-            hint="Nothing was written. The user who runs catmem has to be able to look into its folder.",
-        )
+        message = f"it is unknown whether the database is there: {error.strerror or error}"
+        hint = "Nothing was written. The user who runs catmem has to be able to look into its folder."
+        return StoreError(message, code="not_available", path=self.path, hint=hint)

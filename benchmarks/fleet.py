@@ -103,7 +103,7 @@ def made_up(kind: int, lot: random.Random) -> str:
         f"npm_{drawn(36)}",
         f"postgres://billing:{drawn(14)}@db.example.org/billing",
         f"password: {drawn(20)}",
-        f"to open the gate of the yard, type {drawn(6, string.digits)}",
+        f"the gate opens at {drawn(6, string.digits)}",
     )[kind]
 
 
@@ -275,7 +275,7 @@ def _of_prompts(
         PROFILES * served(old, whole),
         0.0,
     )
-    known = [fact for fact in made if fact.secret and "gate of the yard" not in fact.secret]
+    known = [fact for fact in made if fact.secret and "gate opens at" not in fact.secret]
     yield share("secrets of known forms served", _leaks(known, texts.values()), PROFILES * len(known), 0.0)
     unknown = [fact for fact in made if fact.secret and fact not in known]
     yield share("  secrets in plain words served", _leaks(unknown, texts.values()), PROFILES * len(unknown))

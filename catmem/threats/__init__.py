@@ -98,8 +98,9 @@ class Candidates:
         judged += find_native(folded) if folded.unusual else ()
         secrets, chosen = secret_signs(folded), chosen_secrets(text, signs) if signs else []
         markup = {sign: signs[sign] for sign in MARKUP_SIGNS if sign in signs}
-        self._starts = [place for place, _ in judged] + [found.start for found in chosen]
-        self._starts += [*(place for place, *_ in (*secrets, *self.written)), *chain.from_iterable(markup.values())]
+        self._starts = [place for place, _ in judged] + [place for place, *_ in secrets]
+        self._starts += [start for start, _, _ in self.written] + [found.start for found in chosen]
+        self._starts += chain.from_iterable(markup.values())
         self._found = [*folded.mixed, *(found for _, found in judged if found), *find_secrets(secrets), *chosen]
         self._found += find_markup(text, markup) if markup else ()
 
@@ -164,8 +165,7 @@ def scan_secrets(text: str) -> list[Threat]:
 
 
 def _secrets(folded: Folded, text: str) -> list[Threat]:
-    chosen = chosen_secrets(text, _signs(folded.low))
-    return [*find_secrets(secret_signs(folded)), *find_logins(text), *chosen]
+    return [*find_secrets(secret_signs(folded)), *find_logins(text), *chosen_secrets(text, _signs(folded.low))]
 
 
 def scan_each(texts: Sequence[str]) -> list[list[Threat]]:

@@ -251,8 +251,8 @@ def written_otherwise(folded: Folded) -> list[tuple[int, int, str]]:
     if not (folded.suspects or "\\" in text or "&" in text):  # as in nearly all
         return []
     found = [(place, place + 1, "") for place in places("\\", text) if text[place + 1 : place + 2] in _SIGNS]
-    references = filter(None, (_REFERENCE.match(text, place) for place in places("&", text)))
-    found += [(*each.span(), sign) for each in references if (sign := _referred(each[0]))]
+    references = (_REFERENCE.match(text, place) for place in places("&", text))
+    found += [(*each.span(), sign) for each in references if each and (sign := _referred(each[0]))]
     return sorted([*found, *((place, place + 1, "") for place, _ in folded.characters)])
 
 
